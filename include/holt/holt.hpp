@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// All of Holt that needs nothing but the standard library: the blocking API.
+
+#include <holt/clock.hpp>
+#include <holt/error.hpp>
+#include <holt/fence.hpp>
+#include <holt/lease.hpp>
+#include <holt/lock.hpp>
+#include <holt/log.hpp>
+#include <holt/name.hpp>
+#include <holt/open.hpp>

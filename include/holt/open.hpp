@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Opens a store and takes locks on it.
+//   auto holt = holt::open();
+//   if (auto lock = holt.lock("deploy", {.ttl = 30s, .wait = 10s})) write(lock->fence());
+// Calls block the calling thread and nothing else. A Holt is a handle: copies share one client,
+// any thread may use any copy. The last copy or guard to go closes the client.
+
+#include <holt/error.hpp>
+#include <holt/lock.hpp>
+#include <holt/log.hpp>
+
+#include <chrono>
+#include <expected>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+namespace holt {
+
+struct OpenOptions {
+  std::string instance;                      ///< empty: HOLT_INSTANCE, else "default"
+  std::chrono::milliseconds timeout{5'000};  ///< for each call that has no deadline of its own
+  LogCallback log;                           ///< may be empty
+  LogLevel log_level = LogLevel::info;       ///< events below it are not made
+  bool hash_names = false;                   ///< tell the hash of a name instead of the name
+};
+
+struct BreakOptions {
+  Fence fence;       ///< break only this grant; none: whichever is held now
+  bool now = false;  ///< free at once: the holder may still believe and work. Unsafe.
+};
+
+class Holt {
+ public:
+  /// Tries once. Answers Busy when somebody has the name or stands in line for it.
+  /// Throws InvalidArgument (name, ttl, note) before any I/O, EngineError when the store fails.
+  std::expected<Lock, Busy> try_lock(Name const& name, LockOptions options = {});
+
+  /// Stands in line up to `options.wait` or until `stop` fires: first come, first served.
+  /// Answers Busy{timed_out} or Busy{cancelled}; then nothing of the wait is left in the store.
+  std::expected<Lock, Busy> lock(Name const& name, LockOptions options = {},
+                                 std::stop_token stop = {});
+
+  /// Runs `work(lock)` under the lock and releases it afterwards whatever happens.
+  /// Answers what `work` returned, or Busy without having called it.
+  template <class Work>
+  auto with_lock(Name const& name, LockOptions options, Work&& work, std::stop_token stop = {})
+      -> std::expected<std::invoke_result_t<Work, Lock&>, Busy> {
+    auto held = lock(name, options, std::move(stop));
+    if (!held) return std::unexpected(std::move(held.error()));
+    if constexpr (std::is_void_v<std::invoke_result_t<Work, Lock&>>) {
+      std::forward<Work>(work)(*held);
+      return {};
+    } else {
+      return std::forward<Work>(work)(*held);
+    }
+  }
+
+  /// True while somebody holds the name (or it is promised to the next in line).
+  bool is_locked(Name const& name);
+
+  /// What the store knows of the name; nothing when it is free.
+  std::optional<LeaseInfo> find(Name const& name);
+
+  /// The same, only if this owner holds it.
+  std::optional<LeaseInfo> find(Handle const& handle);
+
+  /// True while the store says that this owner holds the name.
+  bool owns(Handle const& handle);
+
+  /// Live leases whose name starts with `prefix`, in order of name, at most 1000 a page.
+  LeasePage list(std::string_view prefix = {}, std::string const& cursor = {},
+                 std::uint32_t limit = 100);
+
+  /// Asks the holder to stop, with a reason of 1 to 256 bytes that it will see. The name is free
+  /// when the holder has let go or its lease ends; with `now` at once, whatever the holder does.
+  BreakResult break_lock(Name const& name, std::string_view reason, BreakOptions options = {});
+
+  /// For those who keep only the handle (another process, a script): no guard, no renewal.
+  std::expected<void, Lost> extend(Handle const& handle, std::chrono::milliseconds ttl);
+  std::expected<void, Lost> release(Handle const& handle);
+
+  /// Releases every lock this client holds, by the deadline at the latest. Later calls throw
+  /// EngineError{aborted}; guards that are left report LossReason::closed.
+  void close(std::chrono::milliseconds deadline = std::chrono::seconds(5));
+
+  /// Where the store is, without secrets, and the instance.
+  [[nodiscard]] std::string const& url() const noexcept;
+  [[nodiscard]] std::string const& instance() const noexcept;
+
+ private:
+  friend Holt open(std::string_view url, OpenOptions options);
+  explicit Holt(std::shared_ptr<client::Core> core) noexcept;
+  std::shared_ptr<client::Core> core_;
+};
+
+/// Opens the store at `url`; empty: HOLT_STORE, else the embedded file in the user's state folder
+/// (`$XDG_STATE_HOME/holt/holt.db`), which is made when it is not there.
+/// Throws InvalidArgument for an address that cannot be right, EngineError when it does not open.
+Holt open(std::string_view url = {}, OpenOptions options = {});
+
+/// The library's version, "0.1.0".
+[[nodiscard]] std::string_view version() noexcept;
+
+}  // namespace holt
