@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <string_view>
+
+#include <holt/log.hpp>
+
+namespace holt {
+
+std::string_view to_string(LogLevel level) noexcept {
+  switch (level) {
+    case LogLevel::debug:
+      return "debug";
+    case LogLevel::info:
+      return "info";
+    case LogLevel::warn:
+      return "warn";
+    case LogLevel::error:
+      return "error";
+  }
+  return "unknown";
+}
+
+}  // namespace holt

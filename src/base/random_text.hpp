@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Random numbers as text that is safe in names, files and URLs.
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+
+namespace holt {
+
+/// The bytes in the URL-safe alphabet of RFC 4648, without padding.
+[[nodiscard]] std::string base64url(std::span<std::byte const> bytes);
+
+/// 128 random bits, 22 characters; calls `random` twice for 64 bits each.
+[[nodiscard]] std::string random_token(std::function<std::uint64_t()> const& random);
+
+}  // namespace holt
