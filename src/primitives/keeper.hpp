@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The keeper: the one renewal loop for everything held. It renews leases in batches at a third of
+// their ttl, retries while they may be trusted, and tells each holder once when its lease is at
+// risk and once when it is lost. Two loops share the register of leases: one talks to the store,
+// the other only watches deadlines, so that a store that hangs never delays a loss.
+//
+// Threads: callers on any thread add and drop leases (the embedded engine runs on the caller's
+// thread), the loops run on Env::executor(); one mutex guards the register, never held across an
+// await or a callback.
+
+#include "base/log.hpp"
+#include "base/trust_word.hpp"
+#include "contracts/env.hpp"
+#include "contracts/lease_store.hpp"
+#include "contracts/signal_bus.hpp"
+#include "primitives/event.hpp"
+#include "primitives/nursery.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <expected>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <stop_token>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace holt {
+
+/// One held lease as its holder sees it. Shared by the keeper and the guard. Any thread.
+class KeptLease {
+ public:
+  KeptLease(Name of, Owner by, Fence with)
+      : name_(std::move(of)), owner_(std::move(by)), fence_(with) {}
+
+  [[nodiscard]] Name const& name() const noexcept { return name_; }
+  [[nodiscard]] Owner const& owner() const noexcept { return owner_; }
+  [[nodiscard]] Fence fence() const noexcept { return fence_; }
+
+  /// True while no other owner can have been granted the name.
+  [[nodiscard]] bool held(Instant now) const noexcept { return now < trust_.until(); }
+  /// The last deadline that was trusted; it stays readable after the loss.
+  [[nodiscard]] Instant deadline() const noexcept;
+  /// The ttl it was last asked for.
+  [[nodiscard]] Nanos ttl() const noexcept { return Nanos(ttl_.load(std::memory_order_relaxed)); }
+  /// Why it is not held; `none` before the keeper noticed.
+  [[nodiscard]] LossReason loss() const noexcept { return loss_.load(std::memory_order_acquire); }
+  /// Fires with the loss.
+  [[nodiscard]] std::stop_token lost() const noexcept { return stop_.get_token(); }
+  /// Replaces what is called when the lease is at risk.
+  void on_at_risk(std::function<void()> callback);
+
+ private:
+  friend class Keeper;
+
+  Name name_;
+  Owner owner_;
+  Fence fence_;
+  TrustWord trust_;
+  std::atomic<Instant::rep> deadline_{0};
+  std::atomic<Nanos::rep> ttl_{0};
+  std::atomic<LossReason> loss_{LossReason::none};
+  std::stop_source stop_;
+  std::mutex callback_mutex_;
+  std::function<void()> at_risk_callback_;
+
+  // Guarded by the keeper's mutex:
+  std::uint64_t id_ = 0;
+  bool renew_ = true;
+  bool at_risk_ = false;
+  bool in_flight_ = false;        ///< a renewal was sent and its outcome is not known
+  std::uint64_t extensions_ = 0;  ///< a renewal sent before an extension proves nothing after it
+  Instant renew_at_ = Instant::max();
+  Instant watch_at_ = Instant::max();
+};
+
+class Keeper {
+ public:
+  Keeper(Env& env, LeaseStore& store, SignalBus& signals, EventLog const& log);
+
+  /// Takes a fresh grant into care. `attempt_started` is when the request was about to leave.
+  std::shared_ptr<KeptLease> keep(Name name, Owner owner, Fence fence, Instant attempt_started,
+                                  Nanos ttl, bool renew);
+
+  /// Before an extension is sent: from here on the lease is trusted only as far as both the old
+  /// and the new ttl allow. Answers for how long a success may be believed.
+  Nanos begin_extension(KeptLease& lease, Instant attempt_started, Nanos ttl);
+
+  /// The store confirmed an extension: believes it for `trusted`.
+  void confirm_extension(KeptLease& lease, Instant attempt_started, Nanos trusted);
+
+  /// Ends the care: held() is false from here on and lost() fires: on this thread when the holder
+  /// let go itself, else on the user's. Answers what had ended it before, or `none`.
+  LossReason drop(KeptLease& lease, LossReason why, std::string_view detail = {});
+
+  /// The store is void or we close: all leases end now. Answers those that were held.
+  std::vector<std::shared_ptr<KeptLease>> drop_all(LossReason why);
+
+  /// Ends the loops; needed before the keeper goes. What is kept from here on is lost at once.
+  asio::awaitable<void> close();
+
+ private:
+  using Leases = std::vector<std::shared_ptr<KeptLease>>;
+  using Schedule = std::set<std::pair<Instant, std::uint64_t>>;
+
+  // Each of these is called with the mutex held:
+  void trust(KeptLease& lease, Instant attempt_started, Nanos ttl);
+  void schedule(Schedule& where, Instant& current, std::uint64_t id, Instant when);
+  void forget(KeptLease& lease);
+  Leases take_due(Instant now);
+  void start();
+
+  asio::awaitable<void> listen_when_long();
+  asio::awaitable<void> unsubscribe();
+  void check(std::string_view owner);
+  asio::awaitable<void> renew_loop();
+  asio::awaitable<void> watch_loop();
+  asio::awaitable<void> renew(Leases due);
+  void settle(std::shared_ptr<KeptLease> const& lease, LeaseRenewal const& sent,
+              std::uint64_t extensions, Instant attempt_started,
+              std::expected<void, Lost> const& answer);
+  void retry(KeptLease& lease, bool applied_maybe, std::string_view why);
+  void look_at(std::shared_ptr<KeptLease> const& lease);
+  void warn(KeptLease& lease, std::string_view why);
+
+  Env& env_;
+  LeaseStore& store_;
+  SignalBus& signals_;
+  EventLog const& log_;
+  SignalBus::Subscription checks_;
+
+  std::mutex mutex_;
+  bool started_ = false;
+  bool closing_ = false;
+  bool listening_ = false;
+  std::uint64_t next_id_ = 1;
+  std::map<std::uint64_t, std::shared_ptr<KeptLease>> leases_;
+  Schedule renewals_;  ///< when each lease wants to be renewed
+  Schedule watches_;   ///< when each lease is at risk, then lost
+  Instant renew_alarm_ = Instant::min();  ///< when the renew loop looks again; min: it is busy
+  Instant watch_alarm_ = Instant::min();
+  Event renew_wake_;
+  Event watch_wake_;
+  Event listen_wake_;
+  Nursery nursery_;
+};
+
+}  // namespace holt

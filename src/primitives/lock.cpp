@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "primitives/lock.hpp"
+
+#include "base/check.hpp"
+#include "base/random_text.hpp"
+#include "primitives/trust.hpp"
+
+#include <holt/error.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace holt {
+namespace {
+/// A place in line lives this many ttl unless its owner asks again, and the owner asks every
+/// `looks` of them: losing one question costs nothing.
+constexpr int place_lives = 15;
+constexpr int looks = 5;
+constexpr std::chrono::seconds min_place_life{10};
+/// How many in line arm a timer at the holder's expiry, in case nobody tells them.
+constexpr std::uint32_t alert = 3;
+}  // namespace
+
+/// One call of acquire: who asks, and what is known so far.
+struct Locks::Attempt {
+  Attempt(Owner by, Env& env) : owner(std::move(by)), wake(env) {}
+
+  Owner owner;
+  Event wake;
+  Instant started;                      ///< of the last question
+  std::optional<LeaseGrant> granted;    ///< its answer: one of these three
+  Busy busy;
+  std::optional<EngineError> failure;
+  Instant failing_since = Instant::max();
+  bool in_store = false;                ///< the store may know this owner
+  std::shared_ptr<KeptLease> lease;     ///< the end, if all went well
+};
+
+/// Hears offers for one owner as long as it lives.
+class Locks::Ear {
+ public:
+  Ear(Locks& locks, Attempt& attempt) : locks_(locks), owner_(attempt.owner.text()) {
+    std::scoped_lock const lock(locks_.mutex_);
+    locks_.waiting_.emplace(owner_, attempt.wake);
+  }
+  ~Ear() {
+    std::scoped_lock const lock(locks_.mutex_);
+    locks_.waiting_.erase(owner_);
+  }
+  Ear(Ear const&) = delete;
+  Ear& operator=(Ear const&) = delete;
+
+ private:
+  Locks& locks_;
+  std::string owner_;
+};
+
+Locks::Locks(Env& env, LeaseStore& store, SignalBus& signals, Keeper& keeper, EventLog const& log)
+    : env_(env),
+      store_(store),
+      signals_(signals),
+      keeper_(keeper),
+      log_(log),
+      nursery_(env),
+      offers_(signals.subscribe(std::string(topic::offer),
+                                [this](Signal const& signal) { wake(signal.text); })) {}
+
+asio::awaitable<void> Locks::close() {
+  {
+    std::scoped_lock const lock(mutex_);
+    closing_ = true;
+  }
+  nursery_.spawn(unsubscribe());
+  bool const closed = co_await nursery_.close(Instant::max());
+  HOLT_CHECK(closed);
+}
+
+/// On the executor, where handlers run: none is under way and none will start.
+asio::awaitable<void> Locks::unsubscribe() {
+  signals_.unsubscribe(offers_);
+  co_return;
+}
+
+Owner Locks::new_owner() {
+  return {signals_.inbox(), random_token([this] { return env_.random(); })};
+}
+
+void Locks::wake(std::string_view owner) {
+  std::scoped_lock const lock(mutex_);
+  auto const found = waiting_.find(owner);
+  if (found != waiting_.end()) found->second.set();
+}
+
+asio::awaitable<std::expected<std::shared_ptr<KeptLease>, Busy>> Locks::acquire(
+    LockRequest request) {
+  Attempt attempt(new_owner(), env_);
+  std::optional<Ear> ear;
+  if (request.wait) {
+    signals_.listen();
+    ear.emplace(*this, attempt);
+  }
+  std::stop_callback const on_stop(request.stop, [&attempt] { attempt.wake.set(); });
+  while (true) {
+    co_await ask(request, attempt);
+    if (attempt.granted) accept(request, attempt);
+    if (attempt.lease) co_return attempt.lease;
+    if (over(request, attempt)) break;
+    [[maybe_unused]] bool const woken =
+        co_await attempt.wake.wait_until(next_look(request, attempt));
+  }
+  co_await leave(request, attempt);
+  if (attempt.failure && attempt.busy.why != Busy::Why::cancelled) throw *attempt.failure;
+  co_return std::unexpected(std::move(attempt.busy));
+}
+
+asio::awaitable<void> Locks::ask(LockRequest const& request, Attempt& attempt) {
+  LeaseRequest question({request.name}, attempt.owner, request.ttl);
+  question.stand_in_line = request.wait;
+  question.ticket_ttl = std::max<Nanos>(request.ttl * place_lives, min_place_life);
+  question.note = request.note;
+  attempt.granted.reset();
+  attempt.failure.reset();
+  attempt.started = env_.now();
+  auto const deadline = std::min(request.give_up, attempt.started + request.patience);
+  try {
+    std::expected<LeaseGrant, Busy> answer =
+        co_await store_.acquire(std::move(question), std::max(deadline, attempt.started));
+    attempt.failing_since = Instant::max();
+    attempt.in_store = attempt.in_store || request.wait || answer.has_value();
+    if (answer) {
+      attempt.granted = std::move(*answer);
+    } else {
+      attempt.busy = std::move(answer.error());
+    }
+  } catch (EngineError const& error) {
+    attempt.failure = error;
+    attempt.in_store = attempt.in_store || error.outcome() == Outcome::unknown;
+    attempt.failing_since = std::min(attempt.failing_since, attempt.started);
+  }
+}
+
+/// A grant is good if it can still be trusted and its fence is above all that we saw. One that
+/// came too late is asked for again with the same owner, which gives it a fresh deadline.
+void Locks::accept(LockRequest const& request, Attempt& attempt) {
+  if (trust::deadline(attempt.started, request.ttl) <= env_.now()) {
+    attempt.failing_since = std::min(attempt.failing_since, attempt.started);
+    attempt.failure.emplace(ErrorCode::network_timeout, Outcome::unknown, "store", "acquire",
+                            "the grant came too late to be trusted",
+                            "use a longer ttl than the store takes to answer");
+    return;
+  }
+  auto const fence = attempt.granted->fences.front();
+  if (!fences_.admit(request.name, fence)) {
+    attempt.failure.emplace(ErrorCode::fence_regression, Outcome::not_applied, "store", "acquire",
+                            "fence " + fence.decimal() + " is not above the last one seen for \"" +
+                                request.name.text() + "\"",
+                            "was the store restored from a backup?");
+    return;
+  }
+  attempt.lease = keeper_.keep(request.name, attempt.owner, fence, attempt.started, request.ttl,
+                               request.renew);
+}
+
+/// Whether to stop asking. Sets why in `busy`; a failure that is left there is thrown.
+bool Locks::over(LockRequest const& request, Attempt& attempt) {
+  auto const now = env_.now();
+  auto const late = now >= request.give_up;
+  if (attempt.failure) {
+    if (request.stop.stop_requested()) attempt.busy.why = Busy::Why::cancelled;
+    if (!attempt.failure->retryable() || late || request.stop.stop_requested()) return true;
+    // One try asks again only to learn what became of it; a wait bears a store that is away.
+    if (!request.wait && attempt.failure->outcome() == Outcome::not_applied) return true;
+    return now >= attempt.failing_since + request.patience;
+  }
+  if (!request.wait) return true;
+  if (!late && !request.stop.stop_requested()) return false;
+  attempt.busy.why = late ? Busy::Why::timed_out : Busy::Why::cancelled;
+  return true;
+}
+
+Instant Locks::next_look(LockRequest const& request, Attempt const& attempt) {
+  auto const now = env_.now();
+  if (attempt.failure) return std::min(request.give_up, now + trust::retry_after(request.ttl));
+  auto look = now + request.ttl * looks;
+  if (attempt.busy.place <= alert) {
+    auto const before = static_cast<int>(std::max(attempt.busy.place, 1U)) - 1;
+    look = std::min(
+        look, now + attempt.busy.expires_in + trust::offer_time(request.ttl) * before);
+  }
+  return std::min(look, request.give_up);
+}
+
+/// Nothing of a call that ended without the lock stays in the store.
+asio::awaitable<void> Locks::leave(LockRequest const& request, Attempt const& attempt) {
+  if (!attempt.in_store) co_return;
+  bool left = false;
+  if (!attempt.failure) {
+    try {
+      [[maybe_unused]] auto const answer = co_await store_.release(
+          request.name, attempt.owner, env_.now() + request.patience);
+      left = true;
+    } catch (EngineError const&) {
+      left = false;
+    }
+  }
+  if (!left) give_back(request.name, attempt.owner, request.ttl);
+}
+
+void Locks::give_back(Name name, Owner owner, Nanos ttl) {
+  nursery_.spawn(keep_giving_back(std::move(name), std::move(owner), ttl));
+}
+
+/// Until the store answers or the lease must have ended by itself.
+asio::awaitable<void> Locks::keep_giving_back(Name name, Owner owner, Nanos ttl) {
+  auto const until = env_.now() + ttl * 2;
+  Event pause(env_);
+  while (env_.now() < until) {
+    {
+      std::scoped_lock const lock(mutex_);
+      if (closing_) co_return;
+    }
+    try {
+      [[maybe_unused]] auto const answer =
+          co_await store_.release(name, owner, env_.now() + ttl / 3);
+      co_return;
+    } catch (EngineError const& error) {
+      log_.report(LogLevel::warn, "error", name, owner, Fence(), error.what());
+    }
+    [[maybe_unused]] bool const woken =
+        co_await pause.wait_until(env_.now() + trust::retry_after(ttl));
+  }
+}
+
+asio::awaitable<std::expected<void, Lost>> Locks::release(std::shared_ptr<KeptLease> lease,
+                                                          Instant deadline) {
+  auto const before = keeper_.drop(*lease, LossReason::released);
+  if (before == LossReason::released || before == LossReason::store_gone) {
+    Lost lost{before, {}};
+    co_return std::unexpected(std::move(lost));
+  }
+  std::expected<void, Lost> answer;
+  std::optional<EngineError> failure;
+  try {
+    answer = co_await store_.release(lease->name(), lease->owner(), deadline);
+  } catch (EngineError const& error) {
+    failure = error;
+  }
+  if (failure) {
+    give_back(lease->name(), lease->owner(), lease->ttl());
+    throw *failure;
+  }
+  if (before == LossReason::none) co_return answer;
+  Lost lost{before, {}};
+  co_return std::unexpected(std::move(lost));
+}
+
+asio::awaitable<std::expected<void, Lost>> Locks::extend(std::shared_ptr<KeptLease> lease,
+                                                         Nanos ttl, Instant deadline) {
+  auto const started = env_.now();
+  std::expected<void, Lost> answer;
+  if (lease->held(started)) {
+    auto const trusted = keeper_.begin_extension(*lease, started, ttl);
+    std::vector<LeaseRenewal> renewals;
+    renewals.emplace_back(lease->name(), lease->owner(), ttl);
+    std::vector<std::expected<void, Lost>> const answers =
+        co_await store_.renew(std::move(renewals), deadline);
+    answer = answers.front();
+    if (answer) keeper_.confirm_extension(*lease, started, trusted);
+    if (!answer) keeper_.drop(*lease, answer.error().reason, answer.error().detail);
+  }
+  if (answer && !lease->held(env_.now())) {
+    auto const why = lease->loss() == LossReason::none ? LossReason::expired : lease->loss();
+    answer = std::unexpected(Lost{why, {}});
+  }
+  co_return answer;
+}
+
+}  // namespace holt

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Locks: takes and gives back fenced leases, standing in line where asked.
+//
+// Waiting. A waiter stands in the store's line and sleeps. It wakes when the store offers it the
+// name (a signal), or by a timer if that signal got lost: the first three in line at the holder's
+// expiry, each one offer time later than the one before; the rest every five ttl. Awake, it asks
+// again with the same owner, which confirms an offer, finds an expired lease, or renews its place.
+//
+// Lost replies. Within one call the same owner asks again, which is harmless; when the call ends
+// without knowing, a compare-release of that owner runs behind it and the owner is never used
+// again.
+
+#include "base/fence_memory.hpp"
+#include "base/log.hpp"
+#include "contracts/env.hpp"
+#include "contracts/lease_store.hpp"
+#include "contracts/signal_bus.hpp"
+#include "primitives/event.hpp"
+#include "primitives/keeper.hpp"
+#include "primitives/nursery.hpp"
+
+#include <expected>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+namespace holt {
+
+struct LockRequest {
+  LockRequest(Name of, Nanos time_to_live) : name(std::move(of)), ttl(time_to_live) {}
+  Name name;
+  Nanos ttl;
+  bool wait = false;          ///< stand in line until `give_up`; else `give_up` ends the one try
+  Instant give_up;
+  Nanos patience{};           ///< how long one store call may take, and how long a store may fail
+  bool renew = true;
+  std::string note;
+  std::stop_token stop;
+};
+
+class Locks {
+ public:
+  Locks(Env& env, LeaseStore& store, SignalBus& signals, Keeper& keeper, EventLog const& log);
+
+  /// Takes the lock or answers why not; see Holt::try_lock and Holt::lock.
+  asio::awaitable<std::expected<std::shared_ptr<KeptLease>, Busy>> acquire(LockRequest request);
+
+  /// Lets go: first held() turns false and lost() fires, then the store is told. Answers Lost when
+  /// it had been lost before; the store is told all the same.
+  asio::awaitable<std::expected<void, Lost>> release(std::shared_ptr<KeptLease> lease,
+                                                     Instant deadline);
+
+  /// Sets a new ttl from now on.
+  asio::awaitable<std::expected<void, Lost>> extend(std::shared_ptr<KeptLease> lease, Nanos ttl,
+                                                    Instant deadline);
+
+  /// Ends what still runs behind calls; needed before Locks goes.
+  asio::awaitable<void> close();
+
+ private:
+  struct Attempt;
+  class Ear;
+
+  Owner new_owner();
+  void wake(std::string_view owner);
+  asio::awaitable<void> ask(LockRequest const& request, Attempt& attempt);
+  void accept(LockRequest const& request, Attempt& attempt);
+  bool over(LockRequest const& request, Attempt& attempt);
+  Instant next_look(LockRequest const& request, Attempt const& attempt);
+  asio::awaitable<void> leave(LockRequest const& request, Attempt const& attempt);
+  void give_back(Name name, Owner owner, Nanos ttl);
+  asio::awaitable<void> keep_giving_back(Name name, Owner owner, Nanos ttl);
+  asio::awaitable<void> unsubscribe();
+
+  Env& env_;
+  LeaseStore& store_;
+  SignalBus& signals_;
+  Keeper& keeper_;
+  EventLog const& log_;
+  FenceMemory fences_;
+  Nursery nursery_;
+  std::mutex mutex_;
+  bool closing_ = false;  ///< guarded, as the map is
+  std::map<std::string, Event, std::less<>> waiting_;  ///< who waits for an offer, by owner
+  SignalBus::Subscription offers_;
+};
+
+}  // namespace holt

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "primitives/nursery.hpp"
+
+#include "base/check.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+
+#include <exception>
+#include <mutex>
+#include <utility>
+
+namespace holt {
+
+struct Nursery::State {
+  explicit State(Env& env) : changed(env) {}
+  std::mutex mutex;
+  int children = 0;
+  Event changed;
+
+  bool empty() {
+    std::scoped_lock const lock(mutex);
+    return children == 0;
+  }
+};
+
+Nursery::Nursery(Env& env) : env_(env), state_(std::make_shared<State>(env)) {}
+
+void Nursery::spawn(asio::awaitable<void> child) {
+  {
+    std::scoped_lock const lock(state_->mutex);
+    ++state_->children;
+  }
+  auto const done = [state = state_](std::exception_ptr error) {
+    HOLT_CHECK(!error);
+    {
+      std::scoped_lock const lock(state->mutex);
+      --state->children;
+    }
+    state->changed.set();
+  };
+  asio::co_spawn(env_.executor(), std::move(child), done);
+}
+
+asio::awaitable<bool> Nursery::close(Instant deadline) {
+  auto const state = state_;
+  while (!state->empty()) {
+    bool const changed = co_await state->changed.wait_until(deadline);
+    if (!changed) co_return state->empty();
+  }
+  co_return true;
+}
+
+}  // namespace holt
