@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/core.hpp"
+
+#include "base/check.hpp"
+#include "primitives/trust.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace holt::client {
+namespace {
+
+constexpr std::chrono::milliseconds guard_patience{50};
+constexpr std::size_t max_reason_bytes = 256;
+
+Nanos checked_ttl(std::chrono::milliseconds ttl) {
+  if (ttl < trust::min_ttl || ttl > trust::max_ttl) {
+    throw InvalidArgument(
+        fmt::format("a ttl of {} ms is out of range: use 100 ms to 24 h", ttl.count()));
+  }
+  return ttl;
+}
+
+std::string checked_note(std::string_view note) {
+  if (note.size() > LeaseStore::max_note_bytes) {
+    throw InvalidArgument(fmt::format("a note of {} bytes is too long: use at most {}",
+                                      note.size(), LeaseStore::max_note_bytes));
+  }
+  return std::string(note);
+}
+
+/// Wait times are added to now: what is near the end of the clock means "no limit".
+Instant give_up_at(Instant now, std::chrono::milliseconds wait) {
+  constexpr std::chrono::hours longest{24 * 365 * 100};
+  return wait >= longest ? Instant::max() : now + wait;
+}
+
+}  // namespace
+
+std::shared_ptr<Core> Core::open(std::string url, std::string instance,
+                                 OpenOptions const& options) {
+  auto core = std::make_unique<Core>(std::move(url), std::move(instance), options);
+  // In a forked child the threads to join do not exist: the child leaves its copy alone.
+  return {core.release(), [](Core* gone) {
+            if (!gone->forked()) delete gone;
+          }};
+}
+
+Core::Core(std::string url, std::string instance, OpenOptions const& options)
+    : instance_(std::move(instance)),
+      timeout_(options.timeout),
+      log_(options.log ? LogCallback([this, log = options.log](LogEvent const& event) {
+        env_.call_user([log, event] { log(event); });
+      })
+                       : LogCallback(),
+           options.log_level, instance_, options.hash_names),
+      engine_(open_engine(env_, {std::move(url), instance_})),
+      keeper_(env_, engine_->leases(), engine_->signals(), log_),
+      locks_(env_, engine_->leases(), engine_->signals(), keeper_, log_) {
+  ours_.set(Instant::max());
+  engine_->on_gone([this](std::string const&) { keeper_.drop_all(LossReason::store_gone); });
+}
+
+Core::~Core() {
+  engine_->on_gone({});
+  keeper_.drop_all(LossReason::closed);
+  loops_.run(locks_.close());
+  loops_.run(keeper_.close());
+}
+
+void Core::check_usable(std::string_view operation) const {
+  if (forked()) {
+    throw EngineError(ErrorCode::aborted, Outcome::not_applied, "holt", operation,
+                      "this client belongs to the process that forked this one",
+                      "open a client after fork()");
+  }
+  if (closed_.load(std::memory_order_acquire)) {
+    throw EngineError(ErrorCode::aborted, Outcome::not_applied, "holt", operation,
+                      "this client was closed", "open a new one");
+  }
+}
+
+std::expected<Lock, Busy> Core::lock(Name const& name, LockOptions const& options,
+                                     std::stop_token stop) {
+  check_usable("lock");
+  if (options.wait < std::chrono::milliseconds(0)) {
+    throw InvalidArgument("a wait below zero is not possible: use 0 to try once");
+  }
+  LockRequest request(name, checked_ttl(options.ttl));
+  request.wait = options.wait > std::chrono::milliseconds(0);
+  auto const now = env_.now();
+  request.give_up = request.wait ? give_up_at(now, options.wait) : now + timeout_;
+  request.patience = timeout_;
+  request.renew = options.renew;
+  request.note = checked_note(options.note);
+  request.stop = std::move(stop);
+  auto answer = loops_.run(locks_.acquire(std::move(request)));
+  if (!answer) return std::unexpected(std::move(answer.error()));
+  return Lock(std::make_shared<HeldLease>(shared_from_this(), std::move(*answer)));
+}
+
+std::expected<void, Lost> Core::extend(std::shared_ptr<KeptLease> const& lease, Nanos ttl) {
+  check_usable("extend");
+  auto const checked = checked_ttl(std::chrono::duration_cast<std::chrono::milliseconds>(ttl));
+  return loops_.run(locks_.extend(lease, checked, call_deadline()));
+}
+
+std::expected<void, Lost> Core::release(std::shared_ptr<KeptLease> const& lease, Nanos patience) {
+  if (lease->loss() == LossReason::closed) return std::unexpected(Lost{LossReason::closed, {}});
+  check_usable("release");
+  return loops_.run(locks_.release(lease, env_.now() + patience));
+}
+
+void Core::detach(KeptLease& lease) {
+  check_usable("detach");
+  keeper_.drop(lease, LossReason::released);
+}
+
+std::optional<LeaseInfo> Core::find(Name const& name) {
+  check_usable("find");
+  return loops_.run(engine_->leases().find(name, call_deadline()));
+}
+
+LeasePage Core::list(std::string_view prefix, std::string const& cursor, std::uint32_t limit) {
+  check_usable("list");
+  if (limit < 1 || limit > 1000) {
+    throw InvalidArgument(fmt::format("a page of {} leases is not possible: use 1 to 1000", limit));
+  }
+  return loops_.run(engine_->leases().list(std::string(prefix), cursor, limit, call_deadline()));
+}
+
+BreakResult Core::break_lock(Name const& name, std::string_view reason, BreakOptions options) {
+  check_usable("break");
+  if (reason.empty() || reason.size() > max_reason_bytes) {
+    throw InvalidArgument(fmt::format("a reason of {} bytes is not possible: use 1 to {}",
+                                      reason.size(), max_reason_bytes));
+  }
+  BreakRequest request(name, std::string(reason));
+  request.fence = options.fence;
+  request.now = options.now;
+  return loops_.run(engine_->leases().break_lease(std::move(request), call_deadline()));
+}
+
+std::expected<void, Lost> Core::extend(Handle const& handle, Nanos ttl) {
+  check_usable("extend");
+  auto const checked = checked_ttl(std::chrono::duration_cast<std::chrono::milliseconds>(ttl));
+  std::vector<LeaseRenewal> renewals;
+  renewals.emplace_back(handle.name, handle.owner, checked);
+  auto answers = loops_.run(engine_->leases().renew(std::move(renewals), call_deadline()));
+  return std::move(answers.front());
+}
+
+std::expected<void, Lost> Core::release(Handle const& handle) {
+  check_usable("release");
+  return loops_.run(engine_->leases().release(handle.name, handle.owner, call_deadline()));
+}
+
+void Core::close(std::chrono::milliseconds deadline) {
+  if (forked() || closed_.exchange(true)) return;
+  auto const until = env_.now() + deadline;
+  for (auto const& lease : keeper_.drop_all(LossReason::closed)) {
+    if (env_.now() >= until) break;
+    try {
+      loops_.run(engine_->leases().release(lease->name(), lease->owner(), until));
+    } catch (EngineError const& error) {
+      log_.report(LogLevel::warn, "error", lease->name(), lease->owner(), lease->fence(),
+                  error.what());
+      break;  // a store that failed once fails for the rest: their ttl ends them
+    }
+  }
+}
+
+HeldLease::~HeldLease() {
+  if (core_->forked()) {
+    // Their other half is in the parent: forget them without running any clean-up.
+    new std::shared_ptr<KeptLease>(std::move(lease_));
+    return;
+  }
+  auto const loss = lease_->loss();
+  if (loss == LossReason::released || loss == LossReason::closed) return;
+  try {
+    [[maybe_unused]] auto const answer = core_->release(lease_, guard_patience);
+  } catch (std::exception const&) {
+    return;  // the ttl ends it
+  }
+}
+
+}  // namespace holt::client

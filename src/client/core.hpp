@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Core: what stands behind Holt and Lock. Joins the engine, the machine and the primitives, checks
+// input at the edge, and lets the caller's thread do the caller's work.
+// A forked child inherits the memory but not the threads: there every call throws and destructors
+// do nothing.
+
+#include "base/log.hpp"
+#include "base/trust_word.hpp"
+#include "client/caller_loops.hpp"
+#include "contracts/engine.hpp"
+#include "env/real_env.hpp"
+#include "primitives/keeper.hpp"
+#include "primitives/lock.hpp"
+
+#include <holt/open.hpp>
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+namespace holt::client {
+
+/// A guard's inside: the lease and what keeps its client alive.
+class HeldLease {
+ public:
+  HeldLease(std::shared_ptr<Core> core, std::shared_ptr<KeptLease> lease)
+      : core_(std::move(core)), lease_(std::move(lease)) {}
+  /// Releases, waiting 50 ms at most; in a forked child nothing.
+  ~HeldLease();
+  HeldLease(HeldLease const&) = delete;
+  HeldLease& operator=(HeldLease const&) = delete;
+
+  [[nodiscard]] Core& core() const noexcept { return *core_; }
+  [[nodiscard]] std::shared_ptr<KeptLease> const& lease() const noexcept { return lease_; }
+
+ private:
+  std::shared_ptr<Core> core_;
+  std::shared_ptr<KeptLease> lease_;
+};
+
+class Core : public std::enable_shared_from_this<Core> {
+ public:
+  static std::shared_ptr<Core> open(std::string url, std::string instance,
+                                    OpenOptions const& options);
+  Core(std::string url, std::string instance, OpenOptions const& options);
+  ~Core();
+  Core(Core const&) = delete;
+  Core& operator=(Core const&) = delete;
+
+  std::expected<Lock, Busy> lock(Name const& name, LockOptions const& options,
+                                 std::stop_token stop);
+  std::expected<void, Lost> extend(std::shared_ptr<KeptLease> const& lease, Nanos ttl);
+  std::expected<void, Lost> release(std::shared_ptr<KeptLease> const& lease, Nanos patience);
+  void detach(KeptLease& lease);
+
+  std::optional<LeaseInfo> find(Name const& name);
+  LeasePage list(std::string_view prefix, std::string const& cursor, std::uint32_t limit);
+  BreakResult break_lock(Name const& name, std::string_view reason, BreakOptions options);
+  std::expected<void, Lost> extend(Handle const& handle, Nanos ttl);
+  std::expected<void, Lost> release(Handle const& handle);
+  void close(std::chrono::milliseconds deadline);
+
+  [[nodiscard]] Nanos timeout() const noexcept { return timeout_; }
+  [[nodiscard]] std::string const& url() const noexcept { return engine_->url(); }
+  [[nodiscard]] std::string const& instance() const noexcept { return instance_; }
+  /// True in a child that was forked from the process that opened this.
+  [[nodiscard]] bool forked() const noexcept { return ours_.until() == Instant(); }
+
+ private:
+  /// Throws unless this client is open and belongs to this process.
+  void check_usable(std::string_view operation) const;
+  [[nodiscard]] Instant call_deadline() const { return env_.now() + timeout_; }
+
+  std::string instance_;
+  Nanos timeout_;
+  TrustWord ours_;  ///< reads 0 after a fork
+  std::atomic<bool> closed_ = false;
+  RealEnv env_;
+  EventLog log_;
+  CallerLoops loops_;
+  std::unique_ptr<Engine> engine_;
+  Keeper keeper_;
+  Locks locks_;
+};
+
+}  // namespace holt::client

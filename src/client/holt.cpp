@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/core.hpp"
+
+#include <holt/open.hpp>
+
+#include <cstdlib>
+#include <utility>
+
+namespace holt {
+namespace {
+
+/// What was given, else the variable, else the default. An empty variable counts as not set.
+std::string first_of(std::string_view given, char const* variable, std::string_view otherwise) {
+  if (!given.empty()) return std::string(given);
+  char const* value = std::getenv(variable);
+  return value != nullptr && *value != '\0' ? std::string(value) : std::string(otherwise);
+}
+
+}  // namespace
+
+Holt open(std::string_view url, OpenOptions options) {
+  auto instance = parse_instance(first_of(options.instance, "HOLT_INSTANCE", "default"));
+  if (!instance) throw InvalidArgument(instance.error());
+  if (options.timeout <= std::chrono::milliseconds(0)) {
+    throw InvalidArgument("a timeout must be above zero");
+  }
+  return Holt(client::Core::open(first_of(url, "HOLT_STORE", "sqlite:"), std::move(*instance),
+                                 options));
+}
+
+Holt::Holt(std::shared_ptr<client::Core> core) noexcept : core_(std::move(core)) {}
+
+std::expected<Lock, Busy> Holt::try_lock(Name const& name, LockOptions options) {
+  options.wait = std::chrono::milliseconds(0);
+  return core_->lock(name, options, {});
+}
+
+std::expected<Lock, Busy> Holt::lock(Name const& name, LockOptions options, std::stop_token stop) {
+  return core_->lock(name, options, std::move(stop));
+}
+
+bool Holt::is_locked(Name const& name) { return core_->find(name).has_value(); }
+
+std::optional<LeaseInfo> Holt::find(Name const& name) { return core_->find(name); }
+
+std::optional<LeaseInfo> Holt::find(Handle const& handle) {
+  auto found = core_->find(handle.name);
+  if (found && (found->owner != handle.owner || found->offered)) found.reset();
+  return found;
+}
+
+bool Holt::owns(Handle const& handle) { return find(handle).has_value(); }
+
+LeasePage Holt::list(std::string_view prefix, std::string const& cursor, std::uint32_t limit) {
+  return core_->list(prefix, cursor, limit);
+}
+
+BreakResult Holt::break_lock(Name const& name, std::string_view reason, BreakOptions options) {
+  return core_->break_lock(name, reason, options);
+}
+
+std::expected<void, Lost> Holt::extend(Handle const& handle, std::chrono::milliseconds ttl) {
+  return core_->extend(handle, ttl);
+}
+
+std::expected<void, Lost> Holt::release(Handle const& handle) { return core_->release(handle); }
+
+void Holt::close(std::chrono::milliseconds deadline) { core_->close(deadline); }
+
+std::string const& Holt::url() const noexcept { return core_->url(); }
+std::string const& Holt::instance() const noexcept { return core_->instance(); }
+
+std::string_view version() noexcept { return HOLT_VERSION; }
+
+}  // namespace holt
