@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "process/worker.hpp"
+
+#include <holt/holt.hpp>
+
+#include <sys/resource.h>
+
+#include <condition_variable>
+#include <iostream>
+#include <mutex>
+#include <optional>
+#include <sstream>
+#include <vector>
+
+namespace holt::test {
+namespace {
+
+using std::chrono::milliseconds;
+
+class Worker {
+ public:
+  explicit Worker(std::string const& url) : holt_(open(url)) {}
+
+  std::string answer(std::istringstream& words) {
+    std::string command;
+    words >> command;
+    if (command == "lock") return lock(words);
+    if (command == "held") return lock_->held() ? "yes" : "no " + reason();
+    if (command == "await_lost") return await_lost(words);
+    if (command == "hold") return hold(words);
+    if (command == "count_held") return count_held();
+    if (command == "release") return release();
+    if (command == "find") return find(words);
+    if (command == "cpu") return cpu();
+    if (command == "at") return std::to_string(BootClock::now().time_since_epoch().count());
+    return "error unknown command";
+  }
+
+ private:
+  std::string lock(std::istringstream& words) {
+    std::string name;
+    int ttl = 0;
+    int wait = 0;
+    words >> name >> ttl >> wait;
+    auto held = holt_.lock(name, {.ttl = milliseconds(ttl), .wait = milliseconds(wait)});
+    if (!held) return "busy " + std::string(to_string(held.error().why));
+    lock_.emplace(std::move(*held));
+    return "locked " + lock_->fence().decimal();
+  }
+
+  std::string reason() { return std::string(to_string(lock_->loss())); }
+
+  std::string await_lost(std::istringstream& words) {
+    int patience = 0;
+    words >> patience;
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::optional<Instant> fired;
+    std::stop_callback const on_lost(lock_->lost(), [&] {
+      std::scoped_lock const guard(mutex);
+      fired = BootClock::now();
+      changed.notify_all();
+    });
+    std::unique_lock guard(mutex);
+    changed.wait_for(guard, milliseconds(patience), [&] { return fired.has_value(); });
+    if (!fired) return "still_held";
+    return "lost " + reason() + " " + std::to_string((*fired - lock_->deadline()).count());
+  }
+
+  std::string hold(std::istringstream& words) {
+    int count = 0;
+    int ttl = 0;
+    words >> count >> ttl;
+    for (int i = 0; i < count; ++i) {
+      auto held = holt_.try_lock("hold-" + std::to_string(i), {.ttl = milliseconds(ttl)});
+      if (!held) return "error busy";
+      many_.push_back(std::move(*held));
+    }
+    return "holding " + std::to_string(many_.size());
+  }
+
+  std::string count_held() {
+    return std::to_string(std::ranges::count_if(many_, [](auto& lock) { return lock.held(); }));
+  }
+
+  std::string release() {
+    auto const released = lock_->release();
+    if (released) return "released";
+    return "lost " + std::string(to_string(released.error().reason));
+  }
+
+  std::string find(std::istringstream& words) {
+    std::string name;
+    words >> name;
+    auto const found = holt_.find(name);
+    return found ? "owner " + found->owner.text() : "free";
+  }
+
+  static std::string cpu() {
+    rusage used{};
+    ::getrusage(RUSAGE_SELF, &used);
+    auto const micros = [](timeval const& time) { return time.tv_sec * 1'000'000 + time.tv_usec; };
+    return std::to_string(micros(used.ru_utime) + micros(used.ru_stime));
+  }
+
+  Holt holt_;
+  std::optional<Lock> lock_;
+  std::vector<Lock> many_;
+};
+
+}  // namespace
+
+int serve_commands(std::string const& url) {
+  Worker worker(url);
+  for (std::string line; std::getline(std::cin, line);) {
+    std::istringstream words(line);
+    try {
+      std::cout << worker.answer(words) << std::endl;
+    } catch (std::exception const& error) {
+      std::cout << "error " << error.what() << std::endl;
+    }
+  }
+  return 0;
+}
+
+}  // namespace holt::test

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The other process of a multi-process test: a Holt client that is told what to do line by line on
+// its standard input and answers each with one line on its standard output.
+//   lock NAME TTL_MS WAIT_MS   locked FENCE | busy WHY
+//   held                       yes | no REASON
+//   await_lost MS              lost REASON NS_LATE | still_held   (late: after the deadline)
+//   hold N TTL_MS              holding N          (N locks named hold-0 …)
+//   count_held                 N
+//   release                    released | lost REASON
+//   find NAME                  owner OWNER | free
+//   cpu                        microseconds of CPU time used so far
+//   at                         BootClock in ns
+// Anything that throws answers `error TEXT`.
+
+#include <string>
+
+namespace holt::test {
+
+/// Serves commands until end of file; what `--worker URL` runs.
+int serve_commands(std::string const& url);
+
+}  // namespace holt::test
