@@ -43,8 +43,8 @@ class InvalidArgument : public std::invalid_argument {
 /// The store failed. `what()` is for people: what failed, on what, why.
 class EngineError : public std::runtime_error {
  public:
-  EngineError(ErrorCode code, Outcome outcome, std::string_view engine,
-              std::string_view operation, std::string_view reason, std::string_view hint = {});
+  EngineError(ErrorCode code, Outcome outcome, std::string_view engine, std::string_view operation,
+              std::string_view reason, std::string_view hint = {});
 
   [[nodiscard]] ErrorCode code() const noexcept { return code_; }
   [[nodiscard]] Outcome outcome() const noexcept { return outcome_; }

@@ -81,12 +81,12 @@ struct Busy {
 /// Why a lease that was held is not held any more.
 enum class LossReason {
   none,
-  expired,   ///< its deadline passed before the store confirmed a renewal
-  taken,     ///< the store knows another owner, or none
-  broken,    ///< somebody asked the holder to stop
-  released,  ///< the holder let go
-  closed,    ///< the client was closed, or this is a forked child
-  store_gone ///< the store was deleted or replaced under us
+  expired,    ///< its deadline passed before the store confirmed a renewal
+  taken,      ///< the store knows another owner, or none
+  broken,     ///< somebody asked the holder to stop
+  released,   ///< the holder let go
+  closed,     ///< the client was closed, or this is a forked child
+  store_gone  ///< the store was deleted or replaced under us
 };
 [[nodiscard]] std::string_view to_string(LossReason reason) noexcept;
 [[nodiscard]] std::string_view to_string(Busy::Why why) noexcept;
@@ -99,10 +99,10 @@ struct Lost {
 
 /// What `break` did.
 enum class BreakResult {
-  asked,      ///< the holder was asked to stop; free when it has, or when its lease ends
-  freed,      ///< free (or offered to the next in line) now
-  not_held,   ///< nobody holds it
-  other_fence ///< somebody holds it under another fence than the one given
+  asked,       ///< the holder was asked to stop; free when it has, or when its lease ends
+  freed,       ///< free (or offered to the next in line) now
+  not_held,    ///< nobody holds it
+  other_fence  ///< somebody holds it under another fence than the one given
 };
 [[nodiscard]] std::string_view to_string(BreakResult result) noexcept;
 

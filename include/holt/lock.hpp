@@ -36,7 +36,8 @@ class HeldLease;
 }  // namespace client
 
 /// Holds a lock until it is released, destroyed or lost. Move-only. Any thread may use it, one at
-/// a time for moving, extend, release and detach; `held()`, `fence()`, `deadline()` and `lost()` from several.
+/// a time for moving, extend, release and detach; `held()`, `fence()`, `deadline()` and `lost()`
+/// from several.
 class Lock {
  public:
   Lock(Lock&& other) noexcept;

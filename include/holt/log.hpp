@@ -16,12 +16,12 @@ enum class LogLevel { debug, info, warn, error };
 /// One thing that happened to a lease.
 struct LogEvent {
   LogLevel level = LogLevel::info;
-  std::string event;     ///< acquired, renewed, at_risk, lost, released, broken, waiting, error
+  std::string event;  ///< acquired, renewed, at_risk, lost, released, broken, waiting, error
   std::string instance;
-  std::string name;      ///< its hash instead when OpenOptions::hash_names is set
+  std::string name;  ///< its hash instead when OpenOptions::hash_names is set
   std::string owner;
   std::uint64_t fence = 0;
-  std::string reason;    ///< empty where there is none
+  std::string reason;  ///< empty where there is none
 };
 
 using LogCallback = std::function<void(LogEvent const&)>;

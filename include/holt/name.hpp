@@ -20,8 +20,10 @@ class Name {
 
   /// As parse; throws InvalidArgument. Implicit, so that a literal is a name.
   Name(std::string_view text);  // NOLINT(google-explicit-constructor): a literal is a name
-  Name(char const* text) : Name(std::string_view(text)) {}      // NOLINT: as above
-  Name(std::string const& text) : Name(std::string_view(text)) {}  // NOLINT: as above
+  // NOLINTNEXTLINE(google-explicit-constructor): a literal is a name
+  Name(char const* text) : Name(std::string_view(text)) {}
+  // NOLINTNEXTLINE(google-explicit-constructor): a literal is a name
+  Name(std::string const& text) : Name(std::string_view(text)) {}
 
   [[nodiscard]] std::string const& text() const noexcept { return text_; }
 

@@ -26,8 +26,8 @@ Nanos checked_ttl(std::chrono::milliseconds ttl) {
 
 std::string checked_note(std::string_view note) {
   if (note.size() > LeaseStore::max_note_bytes) {
-    throw InvalidArgument(fmt::format("a note of {} bytes is too long: use at most {}",
-                                      note.size(), LeaseStore::max_note_bytes));
+    throw InvalidArgument(fmt::format("a note of {} bytes is too long: use at most {}", note.size(),
+                                      LeaseStore::max_note_bytes));
   }
   return std::string(note);
 }
@@ -53,8 +53,8 @@ Core::Core(std::string url, std::string instance, OpenOptions const& options)
     : instance_(std::move(instance)),
       timeout_(options.timeout),
       log_(options.log ? LogCallback([this, log = options.log](LogEvent const& event) {
-        env_.call_user([log, event] { log(event); });
-      })
+             env_.call_user([log, event] { log(event); });
+           })
                        : LogCallback(),
            options.log_level, instance_, options.hash_names),
       engine_(open_engine(env_, {std::move(url), instance_})),
@@ -160,6 +160,7 @@ std::expected<void, Lost> Core::release(Handle const& handle) {
 
 void Core::close(std::chrono::milliseconds deadline) {
   if (forked() || closed_.exchange(true)) return;
+  locks_.end_waits();
   auto const until = env_.now() + deadline;
   for (auto const& lease : keeper_.drop_all(LossReason::closed)) {
     if (env_.now() >= until) break;

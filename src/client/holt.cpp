@@ -24,8 +24,8 @@ Holt open(std::string_view url, OpenOptions options) {
   if (options.timeout <= std::chrono::milliseconds(0)) {
     throw InvalidArgument("a timeout must be above zero");
   }
-  return Holt(client::Core::open(first_of(url, "HOLT_STORE", "sqlite:"), std::move(*instance),
-                                 options));
+  return Holt(
+      client::Core::open(first_of(url, "HOLT_STORE", "sqlite:"), std::move(*instance), options));
 }
 
 Holt::Holt(std::shared_ptr<client::Core> core) noexcept : core_(std::move(core)) {}

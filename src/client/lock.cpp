@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "client/core.hpp"
-
 #include <holt/lock.hpp>
+
+#include "client/core.hpp"
 
 #include <utility>
 

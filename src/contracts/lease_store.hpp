@@ -28,6 +28,8 @@
 
 namespace holt {
 
+namespace asio = boost::asio;
+
 using Nanos = std::chrono::nanoseconds;
 
 /// What acquire asks for. A class with a constructor: safe as a temporary beside co_await.
@@ -64,7 +66,7 @@ struct BreakRequest {
   BreakRequest(Name which, std::string why) : name(std::move(which)), reason(std::move(why)) {}
   Name name;
   std::string reason;
-  Fence fence;       ///< none: whichever grant is held
+  Fence fence;  ///< none: whichever grant is held
   bool now = false;
 };
 

@@ -20,6 +20,8 @@
 
 namespace holt {
 
+namespace asio = boost::asio;
+
 struct Record {
   std::string key;
   std::string value;          ///< at most 64 KiB, any bytes

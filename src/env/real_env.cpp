@@ -97,7 +97,8 @@ void RealEnv::cancel(TimerId timer) {
 
 /// The kernel keeps one absolute time; firing early after a cancel only costs a look.
 void RealEnv::arm(Instant when) {
-  auto const raw = std::max<Instant::rep>((when.time_since_epoch() + boot_clock_shift()).count(), 1);
+  auto const raw =
+      std::max<Instant::rep>((when.time_since_epoch() + boot_clock_shift()).count(), 1);
   itimerspec spec{};
   spec.it_value.tv_sec = raw / 1'000'000'000;
   spec.it_value.tv_nsec = raw % 1'000'000'000;

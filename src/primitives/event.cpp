@@ -32,9 +32,8 @@ template <class Handler>
 std::move_only_function<void(bool)> resumption(Handler handler) {
   return [handler = std::move(handler)](bool answer) mutable {
     auto const executor = asio::get_associated_executor(handler);
-    asio::post(executor, [handler = std::move(handler), answer]() mutable {
-      std::move(handler)(answer);
-    });
+    asio::post(executor,
+               [handler = std::move(handler), answer]() mutable { std::move(handler)(answer); });
   };
 }
 
@@ -85,8 +84,8 @@ asio::awaitable<bool> Event::wait_until(Instant when) {
     auto const wait = ++state->wait;
     state->resume = std::move(resume);
     if (until == Instant::max()) return;
-    state->timer = state->env.call_at(
-        until, [weak = std::weak_ptr(state), wait] { time_out(weak, wait); });
+    state->timer =
+        state->env.call_at(until, [weak = std::weak_ptr(state), wait] { time_out(weak, wait); });
   };
   return asio::async_initiate<asio::use_awaitable_t<> const, void(bool)>(
       initiate, asio::use_awaitable, state_, when);

@@ -98,8 +98,7 @@ void Keeper::start() {
 }
 
 asio::awaitable<void> Keeper::listen_when_long() {
-  [[maybe_unused]] bool const woken =
-      co_await listen_wake_.wait_until(env_.now() + listen_after);
+  [[maybe_unused]] bool const woken = co_await listen_wake_.wait_until(env_.now() + listen_after);
   {
     std::scoped_lock const lock(mutex_);
     listening_ = !leases_.empty() && !closing_;

@@ -140,8 +140,8 @@ class Keeper {
   bool listening_ = false;
   std::uint64_t next_id_ = 1;
   std::map<std::uint64_t, std::shared_ptr<KeptLease>> leases_;
-  Schedule renewals_;  ///< when each lease wants to be renewed
-  Schedule watches_;   ///< when each lease is at risk, then lost
+  Schedule renewals_;                     ///< when each lease wants to be renewed
+  Schedule watches_;                      ///< when each lease is at risk, then lost
   Instant renew_alarm_ = Instant::min();  ///< when the renew loop looks again; min: it is busy
   Instant watch_alarm_ = Instant::min();
   Event renew_wake_;

@@ -20,6 +20,8 @@ constexpr int looks = 5;
 constexpr std::chrono::seconds min_place_life{10};
 /// How many in line arm a timer at the holder's expiry, in case nobody tells them.
 constexpr std::uint32_t alert = 3;
+/// How long one compare-release behind a call may take.
+constexpr std::chrono::seconds give_back_patience{2};
 }  // namespace
 
 /// One call of acquire: who asks, and what is known so far.
@@ -28,21 +30,22 @@ struct Locks::Attempt {
 
   Owner owner;
   Event wake;
-  Instant started;                      ///< of the last question
-  std::optional<LeaseGrant> granted;    ///< its answer: one of these three
+  bool in_line = false;               ///< ask for a place, too
+  Instant started;                    ///< of the last question
+  std::optional<LeaseGrant> granted;  ///< its answer: one of these three
   Busy busy;
   std::optional<EngineError> failure;
   Instant failing_since = Instant::max();
-  bool in_store = false;                ///< the store may know this owner
-  std::shared_ptr<KeptLease> lease;     ///< the end, if all went well
+  bool in_store = false;             ///< the store may know this owner
+  std::shared_ptr<KeptLease> lease;  ///< the end, if all went well
 };
 
-/// Hears offers for one owner as long as it lives.
+/// Wakes whoever waits for one owner, at an offer or when Locks close, as long as it lives.
 class Locks::Ear {
  public:
-  Ear(Locks& locks, Attempt& attempt) : locks_(locks), owner_(attempt.owner.text()) {
+  Ear(Locks& locks, Owner const& owner, Event const& wake) : locks_(locks), owner_(owner.text()) {
     std::scoped_lock const lock(locks_.mutex_);
-    locks_.waiting_.emplace(owner_, attempt.wake);
+    locks_.waiting_.emplace(owner_, wake);
   }
   ~Ear() {
     std::scoped_lock const lock(locks_.mutex_);
@@ -66,11 +69,19 @@ Locks::Locks(Env& env, LeaseStore& store, SignalBus& signals, Keeper& keeper, Ev
       offers_(signals.subscribe(std::string(topic::offer),
                                 [this](Signal const& signal) { wake(signal.text); })) {}
 
+void Locks::end_waits() {
+  std::scoped_lock const lock(mutex_);
+  closing_ = true;
+  for (auto& [owner, event] : waiting_) event.set();
+}
+
+bool Locks::closing() {
+  std::scoped_lock const lock(mutex_);
+  return closing_;
+}
+
 asio::awaitable<void> Locks::close() {
-  {
-    std::scoped_lock const lock(mutex_);
-    closing_ = true;
-  }
+  end_waits();
   nursery_.spawn(unsubscribe());
   bool const closed = co_await nursery_.close(Instant::max());
   HOLT_CHECK(closed);
@@ -96,18 +107,21 @@ asio::awaitable<std::expected<std::shared_ptr<KeptLease>, Busy>> Locks::acquire(
     LockRequest request) {
   Attempt attempt(new_owner(), env_);
   std::optional<Ear> ear;
-  if (request.wait) {
-    signals_.listen();
-    ear.emplace(*this, attempt);
-  }
   std::stop_callback const on_stop(request.stop, [&attempt] { attempt.wake.set(); });
   while (true) {
     co_await ask(request, attempt);
     if (attempt.granted) accept(request, attempt);
     if (attempt.lease) co_return attempt.lease;
     if (over(request, attempt)) break;
+    if (request.wait && !ear) {  // who finds the name free needs neither an ear nor a place
+      signals_.listen();
+      ear.emplace(*this, attempt.owner, attempt.wake);
+      attempt.in_line = true;
+      continue;
+    }
     [[maybe_unused]] bool const woken =
         co_await attempt.wake.wait_until(next_look(request, attempt));
+    if (over(request, attempt)) break;
   }
   co_await leave(request, attempt);
   if (attempt.failure && attempt.busy.why != Busy::Why::cancelled) throw *attempt.failure;
@@ -116,7 +130,7 @@ asio::awaitable<std::expected<std::shared_ptr<KeptLease>, Busy>> Locks::acquire(
 
 asio::awaitable<void> Locks::ask(LockRequest const& request, Attempt& attempt) {
   LeaseRequest question({request.name}, attempt.owner, request.ttl);
-  question.stand_in_line = request.wait;
+  question.stand_in_line = attempt.in_line;
   question.ticket_ttl = std::max<Nanos>(request.ttl * place_lives, min_place_life);
   question.note = request.note;
   attempt.granted.reset();
@@ -127,7 +141,7 @@ asio::awaitable<void> Locks::ask(LockRequest const& request, Attempt& attempt) {
     std::expected<LeaseGrant, Busy> answer =
         co_await store_.acquire(std::move(question), std::max(deadline, attempt.started));
     attempt.failing_since = Instant::max();
-    attempt.in_store = attempt.in_store || request.wait || answer.has_value();
+    attempt.in_store = attempt.in_store || attempt.in_line || answer.has_value();
     if (answer) {
       attempt.granted = std::move(*answer);
     } else {
@@ -143,6 +157,7 @@ asio::awaitable<void> Locks::ask(LockRequest const& request, Attempt& attempt) {
 /// A grant is good if it can still be trusted and its fence is above all that we saw. One that
 /// came too late is asked for again with the same owner, which gives it a fresh deadline.
 void Locks::accept(LockRequest const& request, Attempt& attempt) {
+  if (closing()) return;
   if (trust::deadline(attempt.started, request.ttl) <= env_.now()) {
     attempt.failing_since = std::min(attempt.failing_since, attempt.started);
     attempt.failure.emplace(ErrorCode::network_timeout, Outcome::unknown, "store", "acquire",
@@ -158,14 +173,18 @@ void Locks::accept(LockRequest const& request, Attempt& attempt) {
                             "was the store restored from a backup?");
     return;
   }
-  attempt.lease = keeper_.keep(request.name, attempt.owner, fence, attempt.started, request.ttl,
-                               request.renew);
+  attempt.lease =
+      keeper_.keep(request.name, attempt.owner, fence, attempt.started, request.ttl, request.renew);
 }
 
 /// Whether to stop asking. Sets why in `busy`; a failure that is left there is thrown.
 bool Locks::over(LockRequest const& request, Attempt& attempt) {
   auto const now = env_.now();
   auto const late = now >= request.give_up;
+  if (closing()) {
+    attempt.failure.emplace(ErrorCode::aborted, Outcome::not_applied, "holt", "lock",
+                            "this client was closed", "open a new one");
+  }
   if (attempt.failure) {
     if (request.stop.stop_requested()) attempt.busy.why = Busy::Why::cancelled;
     if (!attempt.failure->retryable() || late || request.stop.stop_requested()) return true;
@@ -185,8 +204,7 @@ Instant Locks::next_look(LockRequest const& request, Attempt const& attempt) {
   auto look = now + request.ttl * looks;
   if (attempt.busy.place <= alert) {
     auto const before = static_cast<int>(std::max(attempt.busy.place, 1U)) - 1;
-    look = std::min(
-        look, now + attempt.busy.expires_in + trust::offer_time(request.ttl) * before);
+    look = std::min(look, now + attempt.busy.expires_in + trust::offer_time(request.ttl) * before);
   }
   return std::min(look, request.give_up);
 }
@@ -197,8 +215,8 @@ asio::awaitable<void> Locks::leave(LockRequest const& request, Attempt const& at
   bool left = false;
   if (!attempt.failure) {
     try {
-      [[maybe_unused]] auto const answer = co_await store_.release(
-          request.name, attempt.owner, env_.now() + request.patience);
+      [[maybe_unused]] auto const answer =
+          co_await store_.release(request.name, attempt.owner, env_.now() + request.patience);
       left = true;
     } catch (EngineError const&) {
       left = false;
@@ -211,22 +229,20 @@ void Locks::give_back(Name name, Owner owner, Nanos ttl) {
   nursery_.spawn(keep_giving_back(std::move(name), std::move(owner), ttl));
 }
 
-/// Until the store answers or the lease must have ended by itself.
+/// Until the store answers, the lease must have ended by itself, or we close.
 asio::awaitable<void> Locks::keep_giving_back(Name name, Owner owner, Nanos ttl) {
   auto const until = env_.now() + ttl * 2;
   Event pause(env_);
+  Ear const ear(*this, owner, pause);
   while (env_.now() < until) {
-    {
-      std::scoped_lock const lock(mutex_);
-      if (closing_) co_return;
-    }
     try {
-      [[maybe_unused]] auto const answer =
-          co_await store_.release(name, owner, env_.now() + ttl / 3);
+      [[maybe_unused]] auto const answer = co_await store_.release(
+          name, owner, env_.now() + std::min<Nanos>(ttl / 3, give_back_patience));
       co_return;
     } catch (EngineError const& error) {
       log_.report(LogLevel::warn, "error", name, owner, Fence(), error.what());
     }
+    if (closing()) co_return;
     [[maybe_unused]] bool const woken =
         co_await pause.wait_until(env_.now() + trust::retry_after(ttl));
   }

@@ -34,9 +34,9 @@ struct LockRequest {
   LockRequest(Name of, Nanos time_to_live) : name(std::move(of)), ttl(time_to_live) {}
   Name name;
   Nanos ttl;
-  bool wait = false;          ///< stand in line until `give_up`; else `give_up` ends the one try
+  bool wait = false;  ///< stand in line until `give_up`; else `give_up` ends the one try
   Instant give_up;
-  Nanos patience{};           ///< how long one store call may take, and how long a store may fail
+  Nanos patience{};  ///< how long one store call may take, and how long a store may fail
   bool renew = true;
   std::string note;
   std::stop_token stop;
@@ -58,7 +58,10 @@ class Locks {
   asio::awaitable<std::expected<void, Lost>> extend(std::shared_ptr<KeptLease> lease, Nanos ttl,
                                                     Instant deadline);
 
-  /// Ends what still runs behind calls; needed before Locks goes.
+  /// Ends the waits of all callers, who get EngineError{aborted}, and lets nobody in any more.
+  void end_waits();
+
+  /// end_waits(), then waits for what still runs behind calls; needed before Locks goes.
   asio::awaitable<void> close();
 
  private:
@@ -66,6 +69,7 @@ class Locks {
   class Ear;
 
   Owner new_owner();
+  bool closing();
   void wake(std::string_view owner);
   asio::awaitable<void> ask(LockRequest const& request, Attempt& attempt);
   void accept(LockRequest const& request, Attempt& attempt);
@@ -84,7 +88,7 @@ class Locks {
   FenceMemory fences_;
   Nursery nursery_;
   std::mutex mutex_;
-  bool closing_ = false;  ///< guarded, as the map is
+  bool closing_ = false;                               ///< guarded, as the map is
   std::map<std::string, Event, std::less<>> waiting_;  ///< who waits for an offer, by owner
   SignalBus::Subscription offers_;
 };

@@ -176,7 +176,8 @@ class ShiftedClock {
   }
   [[nodiscard]] std::vector<std::pair<std::string, std::string>> environment() const {
     // ASan wants to come first; told that we know, it does without.
-    return {{"LD_PRELOAD", HOLT_CLOCK_SHIM}, {"CLOCKSHIM_FILE", file_.string()},
+    return {{"LD_PRELOAD", HOLT_CLOCK_SHIM},
+            {"CLOCKSHIM_FILE", file_.string()},
             {"ASAN_OPTIONS", "verify_asan_link_order=0"}};
   }
 
