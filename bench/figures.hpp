@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What every benchmark needs: a folder for its store, percentiles, and one line per figure with
+// the target beside it. Figures are ratios or latencies of one run on one machine.
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace holt::bench {
+
+/// A fresh folder beside the build (a real disk, unlike /tmp on some machines), gone at the end.
+class Folder {
+ public:
+  Folder();
+  ~Folder();
+  Folder(Folder const&) = delete;
+  Folder& operator=(Folder const&) = delete;
+  [[nodiscard]] std::filesystem::path const& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// The value below which `share` (0 to 1) of them lie. Sorts a copy. 0 for none.
+double percentile(std::vector<double> values, double share);
+inline double median(std::vector<double> values) { return percentile(std::move(values), 0.5); }
+
+/// Prints the head of a table, then a row: what, its figure, and the target it is held against.
+void head(std::string const& title);
+void row(std::string const& what, std::string const& figure, std::string const& target = "");
+
+/// "12.3 µs", "0.45 ms", "1.20 s" from seconds.
+std::string time_text(double seconds);
+/// "0.93x"
+std::string ratio_text(double ratio);
+
+}  // namespace holt::bench
