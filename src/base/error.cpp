@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <holt/error.hpp>
+
 #include <initializer_list>
 #include <string>
 #include <string_view>
-
-#include <holt/error.hpp>
 
 namespace holt {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <string>
-
 #include <holt/fence.hpp>
+
+#include <string>
 
 namespace holt {
 

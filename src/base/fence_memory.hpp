@@ -4,12 +4,12 @@
 // back in time (a restored backup, a lost counter). It is bounded: a table of fixed size in which
 // a name may push out another. What was pushed out is not checked; nothing is refused wrongly.
 
+#include <holt/fence.hpp>
+#include <holt/name.hpp>
+
 #include <array>
 #include <cstdint>
 #include <mutex>
-
-#include <holt/fence.hpp>
-#include <holt/name.hpp>
 
 namespace holt {
 

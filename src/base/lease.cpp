@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <holt/lease.hpp>
+
+#include <holt/error.hpp>
+
 #include <algorithm>
 #include <string>
 #include <string_view>
-
-#include <holt/error.hpp>
-#include <holt/lease.hpp>
 
 namespace holt {
 namespace {

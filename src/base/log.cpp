@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <string_view>
-
 #include <holt/log.hpp>
+
+#include <string_view>
 
 namespace holt {
 

@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a name is checked: one pass decodes UTF-8 strictly and looks at every code point; only text
 // that may not be in normal form goes through utf8proc. Names of plain ASCII never do.
+#include <holt/name.hpp>
+
+#include <holt/error.hpp>
+
+#include <utf8proc.h>
+#include <xxhash.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -8,12 +15,6 @@
 #include <new>
 #include <string>
 #include <string_view>
-
-#include <utf8proc.h>
-#include <xxhash.h>
-
-#include <holt/error.hpp>
-#include <holt/name.hpp>
 
 namespace holt {
 namespace {
@@ -35,13 +36,9 @@ std::string hex(std::uint32_t number, int width) {
   return text;
 }
 
-std::string code_point(char32_t point) {
-  return "U+" + hex(point, point > 0xFFFF ? 6 : 4);
-}
+std::string code_point(char32_t point) { return "U+" + hex(point, point > 0xFFFF ? 6 : 4); }
 
-std::string at(std::size_t offset) {
-  return " at byte offset " + std::to_string(offset);
-}
+std::string at(std::size_t offset) { return " at byte offset " + std::to_string(offset); }
 
 /// One code point of UTF-8, or what is wrong with the bytes.
 struct Decoded {

@@ -62,7 +62,8 @@ class Slab {
     for (auto i = words_per_block; i > 0; --i) free_.push_back(words + i - 1);
   }
 
-  /// Wipes what the kernel could not be asked to wipe (before Linux 4.14, some sandboxes).
+  /// Wipes what the kernel could not be asked to wipe (before Linux 4.14, or where something else
+  /// plays the kernel).
   void after_fork_in_child() noexcept {
     for (auto const& block : blocks_) {
       if (block.wiped_by_kernel) continue;
@@ -86,8 +87,6 @@ class Slab {
 
 TrustWord::TrustWord() : word_(Slab::instance().take()) {}
 
-TrustWord::~TrustWord() {
-  Slab::instance().give_back(word_);
-}
+TrustWord::~TrustWord() { Slab::instance().give_back(word_); }
 
 }  // namespace holt

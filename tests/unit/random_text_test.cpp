@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Text of random bits: the vectors of RFC 4648, and tokens that make a valid owner.
+#include "base/random_text.hpp"
+
+#include <holt/lease.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace holt {
+namespace {
+
+std::string encoded(std::string_view text) { return base64url(std::as_bytes(std::span(text))); }
+
+TEST(RandomTextTest, VectorsOfRfc4648WithoutPadding) {
+  EXPECT_EQ(encoded(""), "");
+  EXPECT_EQ(encoded("f"), "Zg");
+  EXPECT_EQ(encoded("fo"), "Zm8");
+  EXPECT_EQ(encoded("foo"), "Zm9v");
+  EXPECT_EQ(encoded("foob"), "Zm9vYg");
+  EXPECT_EQ(encoded("fooba"), "Zm9vYmE");
+  EXPECT_EQ(encoded("foobar"), "Zm9vYmFy");
+  EXPECT_EQ(encoded("\xFB\xFF\xFE"), "-__-");
+}
+
+TEST(RandomTextTest, TokenHas22CharactersFromTwoNumbers) {
+  int calls = 0;
+  auto const token =
+      random_token([&] { return ++calls == 1 ? 0x0706050403020100U : 0x0F0E0D0C0B0A0908U; });
+  EXPECT_EQ(calls, 2);
+  EXPECT_EQ(token, "AAECAwQFBgcICQoLDA0ODw");
+}
+
+TEST(RandomTextTest, EveryBitCounts) {
+  std::set<std::string> tokens;
+  for (unsigned bit = 0; bit < 128; ++bit) {
+    unsigned call = 0;
+    tokens.insert(random_token([&]() -> std::uint64_t {
+      return call++ == bit / 64 ? std::uint64_t{1} << (bit % 64) : 0;
+    }));
+  }
+  EXPECT_EQ(tokens.size(), 128U);
+  for (auto const& token : tokens) EXPECT_TRUE(Owner::parse("inbox." + token)) << token;
+}
+
+}  // namespace
+}  // namespace holt
