@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+# The front door. `make help` lists what there is; the work itself is in CMakeLists.txt and tools/.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.PHONY: help run build test quick sim tsan clang lint check tidy format bench clean
+
+JOBS ?= $(shell nproc)
+SEEDS ?= 10000
+# Same cache entries for every checkout: paths are hashed relative to this folder.
+export CCACHE_BASEDIR := $(CURDIR)
+export CCACHE_NOHASHDIR := 1
+
+install = @tools/install-packages.sh
+say = @echo "==>"
+sub = @$(MAKE) -s
+compile = cmake --build $(1) -j $(JOBS) $(if $(2),--target $(2))
+# --no-tests=error: a test run that finds no tests is broken, not green.
+run_tests = ctest --test-dir $(1) -j $(JOBS) --output-on-failure --progress --no-label-summary \
+  --no-tests=error
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: build ## build Holt and show it: build/holt demo
+	$(say) running build/holt demo
+	@build/holt demo
+
+build: ## the release binary, build/holt
+	$(install) build
+	$(sub) build/release/build.ninja
+	$(say) building the release binary
+	@$(call compile,build/release,holt)
+	@ln -sfn release/holt build/holt
+	$(say) done: build/holt
+
+test: ## everything CI runs: tidy, both compilers, all tests under ASan and UBSan
+	$(install) build test
+	$(sub) check clang build/test/build.ninja
+	$(say) building the tests with ASan and UBSan
+	@$(call compile,build/test)
+	$(say) running all tests
+	@$(call run_tests,build/test)
+
+quick: ## tidy, unit and contract tests only: the inner loop
+	$(install) build test
+	$(sub) tidy build/test/build.ninja
+	$(say) building the unit and contract tests with ASan and UBSan
+	@$(call compile,build/test,quick)
+	$(say) running the unit and contract tests
+	@$(call run_tests,build/test) -L '^(unit|contract)$$'
+
+sim: ## simulate SEEDS=N seeds (default 10000) on the optimised build
+	$(install) build test
+	$(sub) build/clang/build.ninja
+	@$(call compile,build/clang,holt_sim)
+	$(say) simulating $(SEEDS) seeds
+	@build/clang/holt_sim --seeds=$(SEEDS)
+
+tsan: ## the tests with threads in them, under ThreadSanitizer
+	$(install) build test
+	$(sub) build/tsan/build.ninja
+	$(say) building with ThreadSanitizer
+	@$(call compile,build/tsan,tsan)
+	$(say) running the tests labelled tsan
+	@$(call run_tests,build/tsan) -L '^tsan$$'
+
+clang: ## build all with clang 19 at -O2 and run unit and contract tests on that
+	$(install) build test
+	$(sub) build/clang/build.ninja
+	$(say) building everything with clang 19
+	@$(call compile,build/clang)
+	$(say) running the unit and contract tests built by clang 19
+	@$(call run_tests,build/clang) -L '^(unit|contract|linkage)$$'
+
+lint: check ## tidy.py, clang-format and clang-tidy (ALL=1: every file, not only changed ones)
+	$(sub) build/clang/build.ninja
+	$(say) running clang-tidy
+	@tools/clang-tidy.sh $(if $(ALL),--all)
+
+check: tidy ## tidy.py and clang-format, nothing is changed
+	$(say) checking the layout with clang-format
+	@tools/format.sh --check
+
+tidy: ## the house rules alone
+	$(say) checking the house rules
+	@tools/tidy.py
+
+format: ## rewrite the sources with clang-format
+	$(install) test
+	$(say) formatting
+	@tools/format.sh
+
+bench: ## build and run the benchmarks
+	$(install) build bench
+	$(sub) build/bench/build.ninja
+	$(say) building the benchmarks
+	@$(call compile,build/bench,holt benchmarks)
+	@tools/run-benchmarks.sh build/bench
+
+clean: ## remove build/ (the compiler cache stays)
+	$(say) removing build/
+	@rm -rf build
+
+# One build folder per purpose. CMake configures again by itself when a CMakeLists.txt changes.
+options/release := -DCMAKE_BUILD_TYPE=Release
+options/test := -DCMAKE_BUILD_TYPE=Debug -DHOLT_TESTS=ON -DHOLT_WERROR=ON -DHOLT_SANITIZE=address
+options/tsan := -DCMAKE_BUILD_TYPE=Debug -DHOLT_TESTS=ON -DHOLT_WERROR=ON -DHOLT_SANITIZE=thread
+options/clang := -DCMAKE_BUILD_TYPE=Release -DHOLT_TESTS=ON -DHOLT_WERROR=ON \
+                 -DCMAKE_CXX_COMPILER=clang++-19
+options/bench := -DCMAKE_BUILD_TYPE=Release -DHOLT_BENCH=ON
+
+build/%/build.ninja:
+	$(say) configuring $(@D)
+	@cmake -S . -B $(@D) -G Ninja --log-level=NOTICE $(options/$*)

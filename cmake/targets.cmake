@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+# The functions that the CMakeLists.txt files are written in.
+
+# holt_library(<name> [FOLDER <folder>] [EXCLUDE <file>...] [LINK <target>...])
+# One library per folder (default: the current one), from every .cpp in it (a new file is found by itself). A folder that
+# holds only headers, or nothing yet, gives an interface library. LINK is public.
+function(holt_library name)
+  cmake_parse_arguments(arg "" "FOLDER" "EXCLUDE;LINK" ${ARGN})
+  set(folder "${CMAKE_CURRENT_SOURCE_DIR}")
+  if(arg_FOLDER)
+    string(APPEND folder "/${arg_FOLDER}")
+  endif()
+  file(GLOB sources CONFIGURE_DEPENDS "${folder}/*.cpp")
+  foreach(file IN LISTS arg_EXCLUDE)
+    list(FILTER sources EXCLUDE REGEX "/${file}$")
+  endforeach()
+  holt_library_from(${name} "${sources}" ${arg_LINK})
+endfunction()
+
+# holt_library_from(<name> <sources> [target...])
+function(holt_library_from name sources)
+  set(kind PUBLIC)
+  if(sources)
+    add_library(${name} STATIC ${sources})
+    target_link_libraries(${name} PRIVATE holt_warnings)
+  else()
+    set(kind INTERFACE)
+    add_library(${name} INTERFACE)
+  endif()
+  target_include_directories(${name} ${kind} "${PROJECT_SOURCE_DIR}/src"
+                                             "${PROJECT_SOURCE_DIR}/include")
+  target_link_libraries(${name} ${kind} ${ARGN})
+endfunction()
+
+# holt_embed_sql(<target> <engine>): makes <engine>_sql.hpp from sql/*.sql and migrations/*.sql of
+# the current folder, for <target> to include. tools/embed.py says what is in it.
+function(holt_embed_sql target engine)
+  file(GLOB files CONFIGURE_DEPENDS "sql/*.sql" "migrations/*.sql")
+  set(folder "${PROJECT_BINARY_DIR}/generated/${engine}")
+  set(header "${folder}/${engine}_sql.hpp")
+  add_custom_command(
+    OUTPUT "${header}"
+    COMMAND "${Python3_EXECUTABLE}" "${PROJECT_SOURCE_DIR}/tools/embed.py" --engine ${engine}
+            --output "${header}" ${files}
+    DEPENDS ${files} "${PROJECT_SOURCE_DIR}/tools/embed.py"
+    COMMENT "Embedding the SQL of ${engine}"
+    VERBATIM)
+  add_custom_target(${target}_sql DEPENDS "${header}")
+  add_dependencies(${target} ${target}_sql)
+  get_target_property(type ${target} TYPE)
+  if(type STREQUAL "INTERFACE_LIBRARY")
+    target_include_directories(${target} INTERFACE "${folder}")
+  else()
+    target_include_directories(${target} PUBLIC "${folder}")
+  endif()
+endfunction()

@@ -1,0 +1,13 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Runs every benchmark program of a build folder, one after the other.
+# Usage: tools/run-benchmarks.sh BUILD_FOLDER
+set -euo pipefail
+
+shopt -s nullglob
+programs=("$1"/*_bench)
+((${#programs[@]} > 0)) || { echo "run-benchmarks: no *_bench in $1" >&2; exit 1; }
+for program in "${programs[@]}"; do
+  echo "==> ${program##*/}"
+  HOLT_BINARY="$1/holt" "$program"
+done
