@@ -30,6 +30,7 @@ struct Locks::Attempt {
 
   Owner owner;
   Event wake;
+  bool heard = false;                 ///< the store answered at least once
   bool in_line = false;               ///< ask for a place, too
   Instant started;                    ///< of the last question
   std::optional<LeaseGrant> granted;  ///< its answer: one of these three
@@ -124,7 +125,7 @@ asio::awaitable<std::expected<std::shared_ptr<KeptLease>, Busy>> Locks::acquire(
     if (over(request, attempt)) break;
   }
   co_await leave(request, attempt);
-  if (attempt.failure && attempt.busy.why != Busy::Why::cancelled) throw *attempt.failure;
+  if (attempt.failure && attempt.busy.why == Busy::Why::held) throw *attempt.failure;
   co_return std::unexpected(std::move(attempt.busy));
 }
 
@@ -141,6 +142,7 @@ asio::awaitable<void> Locks::ask(LockRequest const& request, Attempt& attempt) {
     std::expected<LeaseGrant, Busy> answer =
         co_await store_.acquire(std::move(question), std::max(deadline, attempt.started));
     attempt.failing_since = Instant::max();
+    attempt.heard = true;
     attempt.in_store = attempt.in_store || attempt.in_line || answer.has_value();
     if (answer) {
       attempt.granted = std::move(*answer);
@@ -187,6 +189,10 @@ bool Locks::over(LockRequest const& request, Attempt& attempt) {
   }
   if (attempt.failure) {
     if (request.stop.stop_requested()) attempt.busy.why = Busy::Why::cancelled;
+    // The last question of a wait may be cut off by the end of it: no failure of the store.
+    if (late && attempt.heard && attempt.failure->retryable()) {
+      attempt.busy.why = Busy::Why::timed_out;
+    }
     if (!attempt.failure->retryable() || late || request.stop.stop_requested()) return true;
     // One try asks again only to learn what became of it; a wait bears a store that is away.
     if (!request.wait && attempt.failure->outcome() == Outcome::not_applied) return true;
