@@ -70,7 +70,7 @@ class Lock {
   /// danger. Called at most once per danger, on a thread of the library; what it throws is ignored.
   void on_at_risk(std::function<void()> callback);
 
-  /// Sets the time to live to `ttl` from now, and for later renewals.
+  /// Makes the lock live for `ttl` from now at least, and renews it with this ttl from now on.
   /// Answers Lost when the lock is not ours any more. Throws EngineError: then still held until
   /// deadline().
   std::expected<void, Lost> extend(std::chrono::milliseconds ttl);

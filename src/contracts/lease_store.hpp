@@ -84,17 +84,19 @@ class LeaseStore {
   /// - The fence is drawn after the name is locked and is above every fence drawn before it in
   ///   this instance's shard.
   /// - The owner that holds a name, or has it offered, gets the same fence and a fresh ttl: asking
-  ///   again is harmless. A lease that was broken is Busy for its own owner too.
+  ///   again is harmless, and what is held never ends earlier for it. A lease that was broken is
+  ///   Busy for its own owner too.
   /// - stand_in_line: Busy also means the owner now has a place, which it keeps while it asks again
-  ///   within ticket_ttl; Busy::place says which (1 is next). With several names the place is in
-  ///   the line of the busy name only.
+  ///   within ticket_ttl; Busy::place says which (1 is next). Who becomes third in line is
+  ///   signalled, to ask again. With several names the place is in the line of the busy name only.
   /// - An offer lives clamp(ttl/10, 100 ms, 1 s) and is confirmed by this same call.
   virtual asio::awaitable<std::expected<LeaseGrant, Busy>> acquire(LeaseRequest request,
                                                                    Instant deadline) = 0;
 
-  /// Sets each lease's end to now + ttl, if its owner still holds it: nothing that ended, was
-  /// broken or belongs to another is brought back. An owner in line keeps its place instead.
-  /// Answers in the order asked.
+  /// Moves each lease's end to now + ttl, never back, if its owner still holds it: nothing that
+  /// ended, was broken or belongs to another is brought back. (Never back: a request that was
+  /// delayed, or came twice, must not cut short what a later one was promised.) An owner in line
+  /// keeps its place instead. Answers in the order asked.
   virtual asio::awaitable<std::vector<std::expected<void, Lost>>> renew(
       std::vector<LeaseRenewal> renewals, Instant deadline) = 0;
 

@@ -55,7 +55,8 @@ class SignalBus {
 
 /// Topics of signals about leases; the text is the owner concerned.
 namespace topic {
-inline constexpr std::string_view offer = "offer";  ///< a name was offered to this waiter: confirm
+/// A waiter should ask again: the name was offered to it, or it came near the head of the line.
+inline constexpr std::string_view offer = "offer";
 inline constexpr std::string_view check = "check";  ///< ask the store about this lease of yours
 }  // namespace topic
 

@@ -67,9 +67,8 @@ bool UserThread::run(Task task) {
   std::unique_lock lock(state_->mutex);
   state_->tasks.push_back(std::move(task));
   if (state_->alive) {
-    auto const busy = state_->busy;
     state_->changed.notify_all();
-    return busy;
+    return state_->busy || state_->tasks.size() > 1;
   }
   state_->alive = true;
   state_->busy = false;

@@ -20,7 +20,7 @@ class UserThread {
   /// What is queued still runs.
   ~UserThread();
 
-  /// Queues a task; what it throws is ignored. Answers true when a thread was busy with another:
+  /// Queues a task; what it throws is ignored. Answers true when others are before it:
   /// then call relieve() after `patience`. Any thread.
   bool run(Task task);
 

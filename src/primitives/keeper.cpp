@@ -58,8 +58,9 @@ std::shared_ptr<KeptLease> Keeper::keep(Name name, Owner owner, Fence fence,
   return lease;
 }
 
+/// The store never moves the end of a lease back, so neither does its holder.
 void Keeper::trust(KeptLease& lease, Instant attempt_started, Nanos ttl) {
-  auto const until = trust::deadline(attempt_started, ttl);
+  auto const until = std::max(lease.trust_.until(), trust::deadline(attempt_started, ttl));
   lease.deadline_.store(until.time_since_epoch().count(), std::memory_order_release);
   lease.trust_.set(until);
   lease.at_risk_ = !lease.renew_;
@@ -111,27 +112,12 @@ asio::awaitable<void> Keeper::listen_when_long() {
   }
 }
 
-Nanos Keeper::begin_extension(KeptLease& lease, Instant attempt_started, Nanos ttl) {
+bool Keeper::extend(KeptLease& lease, Instant attempt_started, Nanos ttl) {
   std::scoped_lock const lock(mutex_);
-  if (lease.loss() != LossReason::none) return ttl;
-  // The store may apply a renewal under way after the extension: then the old ttl counts.
-  auto const trusted = lease.in_flight_ ? std::min(lease.ttl(), ttl) : ttl;
-  ++lease.extensions_;
+  if (lease.loss() != LossReason::none || !lease.held(env_.now())) return false;
   lease.ttl_ = ttl.count();
-  auto const until = trust::deadline(attempt_started, ttl);
-  if (until < lease.trust_.until()) {
-    lease.trust_.set(until);
-    lease.deadline_.store(until.time_since_epoch().count(), std::memory_order_release);
-    schedule(watches_, lease.watch_at_, lease.id_, std::min(lease.watch_at_, until));
-    if (lease.watch_at_ < watch_alarm_) watch_wake_.set();
-  }
-  return trusted;
-}
-
-void Keeper::confirm_extension(KeptLease& lease, Instant attempt_started, Nanos trusted) {
-  std::scoped_lock const lock(mutex_);
-  if (lease.loss() != LossReason::none || !lease.held(env_.now())) return;
-  trust(lease, attempt_started, trusted);
+  trust(lease, attempt_started, ttl);
+  return true;
 }
 
 LossReason Keeper::drop(KeptLease& lease, LossReason why, std::string_view detail) {
@@ -186,7 +172,7 @@ asio::awaitable<void> Keeper::unsubscribe() {
 void Keeper::check(std::string_view owner) {
   std::scoped_lock const lock(mutex_);
   for (auto const& [id, lease] : leases_) {
-    if (lease->owner().text() != owner || lease->in_flight_ || !lease->renew_) continue;
+    if (lease->owner().text() != owner || !lease->renew_) continue;
     schedule(renewals_, lease->renew_at_, id, env_.now());
     renew_wake_.set();
   }
@@ -220,7 +206,6 @@ Keeper::Leases Keeper::take_due(Instant now) {
     auto const early = due.empty() ? Nanos(0) : lease->ttl() / 20;
     if (when > now + early) break;
     schedule(renewals_, lease->renew_at_, id, Instant::max());
-    lease->in_flight_ = true;
     due.push_back(lease);
   }
   return due;
@@ -230,70 +215,57 @@ asio::awaitable<void> Keeper::renew(Leases due) {
   auto const started = env_.now();
   auto deadline = Instant::max();
   std::vector<LeaseRenewal> sent;
-  std::vector<std::uint64_t> extensions;
-  {
-    std::scoped_lock const lock(mutex_);
-    for (auto const& lease : due) {
-      sent.emplace_back(lease->name(), lease->owner(), lease->ttl());
-      extensions.push_back(lease->extensions_);
-      deadline = std::min({deadline, lease->deadline(), started + lease->ttl() / 3});
-    }
+  for (auto const& lease : due) {
+    sent.emplace_back(lease->name(), lease->owner(), lease->ttl());
+    deadline = std::min({deadline, lease->deadline(), started + lease->ttl() / 3});
   }
   std::vector<std::expected<void, Lost>> answers;
   std::string failure;
-  bool applied_maybe = false;
   try {
     answers = co_await store_.renew(sent, deadline);
   } catch (EngineError const& error) {
     failure = error.what();
-    applied_maybe = error.outcome() == Outcome::unknown;
   }
   for (std::size_t i = 0; i < due.size(); ++i) {
     if (failure.empty()) {
-      settle(due[i], sent[i], extensions[i], started, answers[i]);
+      settle(*due[i], sent[i], started, answers[i]);
     } else {
-      retry(*due[i], applied_maybe, failure);
+      retry(*due[i], failure);
     }
   }
 }
 
 /// What the store said of one renewal. A success that comes after the deadline is too late: the
 /// holder may have seen held() false already, and it never turns true again.
-void Keeper::settle(std::shared_ptr<KeptLease> const& lease, LeaseRenewal const& sent,
-                    std::uint64_t extensions, Instant attempt_started,
+void Keeper::settle(KeptLease& lease, LeaseRenewal const& sent, Instant attempt_started,
                     std::expected<void, Lost> const& answer) {
   if (!answer) {
-    drop(*lease, answer.error().reason, answer.error().detail);
+    drop(lease, answer.error().reason, answer.error().detail);
     return;
   }
-  std::unique_lock lock(mutex_);
-  lease->in_flight_ = false;
-  if (lease->loss() != LossReason::none) return;
-  auto const now = env_.now();
-  if (!lease->held(now)) {
-    lock.unlock();
-    drop(*lease, LossReason::expired);
-  } else if (lease->extensions_ != extensions) {
-    schedule(renewals_, lease->renew_at_, lease->id_, now);
-  } else {
-    trust(*lease, attempt_started, sent.ttl);
-    lock.unlock();
-    log_.report(LogLevel::debug, "renewed", lease->name(), lease->owner(), lease->fence());
+  {
+    std::unique_lock lock(mutex_);
+    if (lease.loss() != LossReason::none) return;
+    if (!lease.held(env_.now())) {
+      lock.unlock();
+      drop(lease, LossReason::expired);
+      return;
+    }
+    trust(lease, attempt_started, sent.ttl);
   }
+  log_.report(LogLevel::debug, "renewed", lease.name(), lease.owner(), lease.fence());
 }
 
-void Keeper::retry(KeptLease& lease, bool applied_maybe, std::string_view why) {
+void Keeper::retry(KeptLease& lease, std::string_view why) {
   bool tell = false;
   {
     std::scoped_lock const lock(mutex_);
     if (lease.loss() != LossReason::none) return;
-    lease.in_flight_ = applied_maybe;
     auto const pause = trust::retry_after(lease.ttl());
     auto const jitter = Nanos(env_.random() % static_cast<std::uint64_t>(pause.count()));
     schedule(renewals_, lease.renew_at_, lease.id_, env_.now() + pause / 2 + jitter);
     tell = !std::exchange(lease.at_risk_, true);
-    auto const until = lease.trust_.until();
-    if (tell) schedule(watches_, lease.watch_at_, lease.id_, until);
+    if (tell) schedule(watches_, lease.watch_at_, lease.id_, lease.trust_.until());
   }
   if (tell) warn(lease, why);
 }

@@ -73,8 +73,6 @@ class KeptLease {
   std::uint64_t id_ = 0;
   bool renew_ = true;
   bool at_risk_ = false;
-  bool in_flight_ = false;        ///< a renewal was sent and its outcome is not known
-  std::uint64_t extensions_ = 0;  ///< a renewal sent before an extension proves nothing after it
   Instant renew_at_ = Instant::max();
   Instant watch_at_ = Instant::max();
 };
@@ -87,12 +85,9 @@ class Keeper {
   std::shared_ptr<KeptLease> keep(Name name, Owner owner, Fence fence, Instant attempt_started,
                                   Nanos ttl, bool renew);
 
-  /// Before an extension is sent: from here on the lease is trusted only as far as both the old
-  /// and the new ttl allow. Answers for how long a success may be believed.
-  Nanos begin_extension(KeptLease& lease, Instant attempt_started, Nanos ttl);
-
-  /// The store confirmed an extension: believes it for `trusted`.
-  void confirm_extension(KeptLease& lease, Instant attempt_started, Nanos trusted);
+  /// The store confirmed an extension that was about to leave at `attempt_started`. Answers false
+  /// when it came too late: the lease is lost.
+  bool extend(KeptLease& lease, Instant attempt_started, Nanos ttl);
 
   /// Ends the care: held() is false from here on and lost() fires: on this thread when the holder
   /// let go itself, else on the user's. Answers what had ended it before, or `none`.
@@ -121,10 +116,9 @@ class Keeper {
   asio::awaitable<void> renew_loop();
   asio::awaitable<void> watch_loop();
   asio::awaitable<void> renew(Leases due);
-  void settle(std::shared_ptr<KeptLease> const& lease, LeaseRenewal const& sent,
-              std::uint64_t extensions, Instant attempt_started,
+  void settle(KeptLease& lease, LeaseRenewal const& sent, Instant attempt_started,
               std::expected<void, Lost> const& answer);
-  void retry(KeptLease& lease, bool applied_maybe, std::string_view why);
+  void retry(KeptLease& lease, std::string_view why);
   void look_at(std::shared_ptr<KeptLease> const& lease);
   void warn(KeptLease& lease, std::string_view why);
 

@@ -19,7 +19,10 @@ constexpr int place_lives = 15;
 constexpr int looks = 5;
 constexpr std::chrono::seconds min_place_life{10};
 /// How many in line arm a timer at the holder's expiry, in case nobody tells them.
+/// Each a little after the one before it, who takes the name or gets it offered once more; the
+/// place may be an old one, so the step is small.
 constexpr std::uint32_t alert = 3;
+constexpr std::chrono::milliseconds alert_step{1};
 /// How long one compare-release behind a call may take.
 constexpr std::chrono::seconds give_back_patience{2};
 }  // namespace
@@ -210,7 +213,7 @@ Instant Locks::next_look(LockRequest const& request, Attempt const& attempt) {
   auto look = now + request.ttl * looks;
   if (attempt.busy.place <= alert) {
     auto const before = static_cast<int>(std::max(attempt.busy.place, 1U)) - 1;
-    look = std::min(look, now + attempt.busy.expires_in + trust::offer_time(request.ttl) * before);
+    look = std::min(look, now + attempt.busy.expires_in + alert_step * before);
   }
   return std::min(look, request.give_up);
 }
@@ -281,19 +284,19 @@ asio::awaitable<std::expected<void, Lost>> Locks::extend(std::shared_ptr<KeptLea
                                                          Nanos ttl, Instant deadline) {
   auto const started = env_.now();
   std::expected<void, Lost> answer;
-  if (lease->held(started)) {
-    auto const trusted = keeper_.begin_extension(*lease, started, ttl);
+  bool kept = lease->held(started);
+  if (kept) {
     std::vector<LeaseRenewal> renewals;
     renewals.emplace_back(lease->name(), lease->owner(), ttl);
     std::vector<std::expected<void, Lost>> const answers =
         co_await store_.renew(std::move(renewals), deadline);
     answer = answers.front();
-    if (answer) keeper_.confirm_extension(*lease, started, trusted);
     if (!answer) keeper_.drop(*lease, answer.error().reason, answer.error().detail);
+    kept = answer && keeper_.extend(*lease, started, ttl);
   }
-  if (answer && !lease->held(env_.now())) {
-    auto const why = lease->loss() == LossReason::none ? LossReason::expired : lease->loss();
-    answer = std::unexpected(Lost{why, {}});
+  if (answer && !kept) {
+    auto const loss = lease->loss();
+    answer = std::unexpected(Lost{loss == LossReason::none ? LossReason::expired : loss, {}});
   }
   co_return answer;
 }

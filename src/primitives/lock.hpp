@@ -3,8 +3,8 @@
 // Locks: takes and gives back fenced leases, standing in line where asked.
 //
 // Waiting. A waiter stands in the store's line and sleeps. It wakes when the store offers it the
-// name (a signal), or by a timer if that signal got lost: the first three in line at the holder's
-// expiry, each one offer time later than the one before; the rest every five ttl. Awake, it asks
+// name or it becomes third in line (a signal), or by a timer: the first three in line at the
+// holder's expiry as last heard, the rest every five ttl. Awake, it asks
 // again with the same owner, which confirms an offer, finds an expired lease, or renews its place.
 //
 // Lost replies. Within one call the same owner asks again, which is harmless; when the call ends

@@ -44,9 +44,4 @@ constexpr Nanos retry_after(Nanos ttl) {
   return std::clamp<Nanos>(ttl / 30, std::chrono::milliseconds(5), std::chrono::seconds(1));
 }
 
-/// How long a name stays offered to a waiter who does not confirm.
-constexpr Nanos offer_time(Nanos ttl) {
-  return std::clamp<Nanos>(ttl / 10, std::chrono::milliseconds(100), std::chrono::seconds(1));
-}
-
 }  // namespace holt::trust

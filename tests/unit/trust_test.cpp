@@ -23,18 +23,17 @@ struct Vector {
   Nanos at_risk;
   Nanos deadline;
   Nanos retry;
-  Nanos offer;
 };
 
 TEST(TrustTest, Vectors) {
   for (auto const& v : {
-           Vector{100ms, 25ms, 33'333'333ns, 54'166'666ns, 75ms, 5ms, 100ms},
-           Vector{199ms, 49'750us, 66'333'333ns, 107'791'666ns, 149'250us, 6'633'333ns, 100ms},
-           Vector{200ms, 50ms, 66'666'666ns, 108'333'333ns, 150ms, 6'666'666ns, 100ms},
-           Vector{1s, 50ms, 333'333'333ns, 641'666'666ns, 950ms, 33'333'333ns, 100ms},
-           Vector{5s, 50ms, 1'666'666'666ns, 3'308'333'333ns, 4950ms, 166'666'666ns, 500ms},
-           Vector{30s, 300ms, 10s, 19'850ms, 29'700ms, 1s, 1s},
-           Vector{24h, 864s, 8h, 15h + 52min + 48s, 24h - 864s, 1s, 1s},
+           Vector{100ms, 25ms, 33'333'333ns, 54'166'666ns, 75ms, 5ms},
+           Vector{199ms, 49'750us, 66'333'333ns, 107'791'666ns, 149'250us, 6'633'333ns},
+           Vector{200ms, 50ms, 66'666'666ns, 108'333'333ns, 150ms, 6'666'666ns},
+           Vector{1s, 50ms, 333'333'333ns, 641'666'666ns, 950ms, 33'333'333ns},
+           Vector{5s, 50ms, 1'666'666'666ns, 3'308'333'333ns, 4950ms, 166'666'666ns},
+           Vector{30s, 300ms, 10s, 19'850ms, 29'700ms, 1s},
+           Vector{24h, 864s, 8h, 15h + 52min + 48s, 24h - 864s, 1s},
        }) {
     SCOPED_TRACE(v.ttl.count());
     EXPECT_EQ(trust::margin(v.ttl), v.margin);
@@ -42,7 +41,6 @@ TEST(TrustTest, Vectors) {
     EXPECT_EQ(trust::at_risk_at(start, v.ttl), start + v.at_risk);
     EXPECT_EQ(trust::deadline(start, v.ttl), start + v.deadline);
     EXPECT_EQ(trust::retry_after(v.ttl), v.retry);
-    EXPECT_EQ(trust::offer_time(v.ttl), v.offer);
   }
 }
 
@@ -70,8 +68,6 @@ TEST(TrustTest, OrderOfMomentsHoldsForEveryTtl) {
     ASSERT_LT(trust::at_risk_at(start, ttl), deadline);
     // There is time for at least a few tries between the first renewal and the end of trust.
     ASSERT_GE((deadline - trust::renew_at(start, ttl)) / trust::retry_after(ttl), 8);
-    ASSERT_LE(trust::offer_time(ttl), 1s);
-    ASSERT_GE(trust::offer_time(ttl), 100ms);
   }
 }
 

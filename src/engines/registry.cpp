@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// The only file that names all engines: picks one by the scheme of the store's URL.
+
+#include "contracts/engine.hpp"
+#include "engines/sqlite/engine.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+
+#include <holt/error.hpp>
+
+namespace holt {
+namespace {
+
+struct Entry {
+  std::string_view scheme;
+  std::unique_ptr<Engine> (*open)(Env& env, EngineOptions const& options);
+};
+
+constexpr auto engines = std::to_array<Entry>({
+    {"sqlite", sqlite::open},
+});
+
+/// The scheme of a URL; a plain path has none and is the embedded engine's.
+std::string_view scheme_of(std::string_view url) {
+  auto const colon = url.find(':');
+  if (colon == std::string_view::npos || colon == 0) return "sqlite";
+  auto const scheme = url.substr(0, colon);
+  bool const valid = std::ranges::all_of(scheme, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           c == '+' || c == '.' || c == '-';
+  });
+  return valid ? scheme : "sqlite";
+}
+
+std::string known_schemes() {
+  std::string text;
+  for (auto const& entry : engines) text.append(text.empty() ? "" : ", ").append(entry.scheme);
+  return text;
+}
+
+}  // namespace
+
+std::unique_ptr<Engine> open_engine(Env& env, EngineOptions const& options) {
+  auto const scheme = scheme_of(options.url);
+  auto const entry = std::ranges::find(engines, scheme, &Entry::scheme);
+  if (entry == engines.end()) {
+    throw InvalidArgument("this build has no engine for '" + std::string(scheme) +
+                          "'; known: " + known_schemes());
+  }
+  return entry->open(env, options);
+}
+
+}  // namespace holt

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engines/sqlite/engine.hpp"
+
+#include "engines/sqlite/lease_store.hpp"
+#include "engines/sqlite/place.hpp"
+#include "engines/sqlite/reader.hpp"
+#include "engines/sqlite/record_store.hpp"
+#include "engines/sqlite/schema.hpp"
+#include "engines/sqlite/signal_bus.hpp"
+#include "engines/sqlite/store_file.hpp"
+#include "engines/sqlite/writer.hpp"
+
+#include <unistd.h>
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+namespace holt::sqlite {
+namespace {
+
+/// A writer whose commits survive a power cut, made when first needed.
+class DurableWriter {
+ public:
+  DurableWriter(Env& env, StoreFile& file, Place place)
+      : env_(env), file_(file), place_(std::move(place)) {
+    place_.sync = Sync::full;
+  }
+
+  Writer& get() {
+    std::scoped_lock const lock(mutex_);
+    if (!writer_) writer_.emplace(env_, file_, place_, nullptr);
+    return *writer_;
+  }
+
+ private:
+  Env& env_;
+  StoreFile& file_;
+  Place place_;
+  std::mutex mutex_;
+  std::optional<Writer> writer_;
+};
+
+/// In the order in which they need each other: the last one goes first.
+struct Parts {
+  Parts(Env& env, Place const& place, std::string const& instance)
+      : file(env, place.path),
+        writer(env, file, place, open_store(env, place)),
+        durable_writer(env, file, place),
+        reader(env, file),
+        signals(env, file, place, instance),
+        leases(env, writer, reader, signals, instance),
+        records(env, [this]() -> Writer& { return durable_writer.get(); }, reader, instance) {}
+
+  StoreFile file;
+  Writer writer;
+  DurableWriter durable_writer;
+  Reader reader;
+  SqliteSignalBus signals;
+  SqliteLeaseStore leases;
+  SqliteRecordStore records;
+};
+
+class SqliteEngine final : public Engine {
+ public:
+  SqliteEngine(Env& env, Place const& place, std::string const& instance)
+      : url_(place.url()), parts_(std::make_unique<Parts>(env, place, instance)) {}
+
+  /// A forked child has copies of the parent's handles: closing them would end the parent's locks.
+  ~SqliteEngine() override {
+    if (::getpid() != pid_) static_cast<void>(parts_.release());
+  }
+  SqliteEngine(SqliteEngine const&) = delete;
+  SqliteEngine& operator=(SqliteEngine const&) = delete;
+
+  LeaseStore& leases() override { return parts_->leases; }
+  RecordStore& records() override { return parts_->records; }
+  SignalBus& signals() override { return parts_->signals; }
+  [[nodiscard]] Capabilities capabilities() const override {
+    return {.durability = Durability::embedded, .embedded = true};
+  }
+  [[nodiscard]] std::string const& url() const override { return url_; }
+  void on_gone(std::function<void(std::string reason)> gone) override {
+    parts_->file.on_gone(std::move(gone));
+  }
+
+ private:
+  std::string const url_;
+  pid_t const pid_ = ::getpid();
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace
+
+std::unique_ptr<Engine> open(Env& env, EngineOptions const& options) {
+  return std::make_unique<SqliteEngine>(env, prepare(parse_place(options.url)), options.instance);
+}
+
+}  // namespace holt::sqlite

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engines/sqlite/lease_rows.hpp"
+
+#include "base/check.hpp"
+#include "engines/sqlite/page.hpp"
+#include "sqlite_sql.hpp"
+
+#include <algorithm>
+
+namespace holt::sqlite {
+namespace {
+
+constexpr std::uint32_t max_waiters = 10'000;  // of one name
+
+std::int64_t since_epoch_ms(std::chrono::system_clock::time_point wall) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(wall.time_since_epoch()).count();
+}
+
+std::int64_t since_epoch_us(std::chrono::system_clock::time_point wall) {
+  return std::chrono::duration_cast<std::chrono::microseconds>(wall.time_since_epoch()).count();
+}
+
+}  // namespace
+
+LeaseRows::LeaseRows(Connection& store, Env& env, std::string_view instance)
+    : store_(store),
+      instance_(instance),
+      now_ns_(env.now().time_since_epoch().count()),
+      wall_(env.wall()) {}
+
+std::int64_t LeaseRows::after(std::int64_t span_ns) const noexcept {
+  return now_ns_ + std::clamp<std::int64_t>(span_ns, 0, longest_ns);
+}
+
+Look LeaseRows::look(Name const& name) {
+  Query query(store_, sql::lease_look, instance_, name.text());
+  HOLT_CHECK(query.next());
+  Look look;
+  look.has_tickets = query.integer(0) != 0;
+  if (query.null(1)) return look;
+  auto& lease = look.lease.emplace();
+  lease.owner = query.text(1);
+  lease.fence = static_cast<std::uint64_t>(query.integer(2));
+  lease.state = static_cast<LeaseState>(query.integer(3));
+  lease.until_ns = query.integer(4);
+  lease.delay_ns = query.integer(5);
+  lease.note = query.text(6);
+  if (!query.null(7)) lease.broken = query.text(7);
+  return look;
+}
+
+/// A counter that does not exist starts at the clock, so a lost file cannot bring old numbers back.
+std::uint64_t LeaseRows::draw_fence() {
+  Query last(store_, sql::fence_read, instance_);
+  auto const next = last.next() ? last.integer(0) + 1 : since_epoch_us(wall_);
+  Query(store_, sql::fence_write, instance_, next).run();
+  return static_cast<std::uint64_t>(next);
+}
+
+void LeaseRows::put(Name const& name, std::uint64_t fence, LeaseWrite const& lease) {
+  Query(store_, sql::lease_put, instance_, name.text(), lease.owner, fence,
+        static_cast<std::int64_t>(lease.state), after(lease.live_ns), lease.ttl_ns,
+        std::clamp<std::int64_t>(lease.delay_ns, 0, longest_ns), since_epoch_ms(wall_), lease.note,
+        lease.request)
+      .run();
+}
+
+void LeaseRows::confirm(Name const& name, LeaseWrite const& lease) {
+  Query(store_, sql::lease_confirm, instance_, name.text(), after(lease.live_ns), lease.ttl_ns,
+        std::clamp<std::int64_t>(lease.delay_ns, 0, longest_ns), since_epoch_ms(wall_), lease.note,
+        lease.request)
+      .run();
+}
+
+bool LeaseRows::renew(LeaseRenewal const& renewal) {
+  auto const ttl = renewal.ttl.count();
+  return Query(store_, sql::lease_renew, instance_, renewal.name.text(), renewal.owner.text(),
+               now_ns_, after(ttl), ttl)
+             .run() > 0;
+}
+
+void LeaseRows::drop(Name const& name) {
+  Query(store_, sql::lease_drop, instance_, name.text()).run();
+}
+
+void LeaseRows::mark_broken(Name const& name, std::string_view reason) {
+  Query(store_, sql::lease_break, instance_, name.text(), reason).run();
+}
+
+std::optional<Head> LeaseRows::live_head(Name const& name) {
+  Query(store_, sql::ticket_purge, instance_, name.text(), now_ns_).run();
+  Query query(store_, sql::ticket_head, instance_, name.text());
+  if (!query.next()) return std::nullopt;
+  return Head{std::string(query.text(0)), query.integer(1), std::string(query.text(2)),
+              std::string(query.text(3))};
+}
+
+std::optional<std::string> LeaseRows::third(Name const& name) {
+  Query query(store_, sql::ticket_third, instance_, name.text(), now_ns_);
+  if (!query.next()) return std::nullopt;
+  return std::string(query.text(0));
+}
+
+std::uint32_t LeaseRows::stand_in_line(Name const& name, LeaseRequest const& request) {
+  auto const& owner = request.owner.text();
+  auto const ttl = request.ttl.count();
+  auto const delay = std::clamp<std::int64_t>(request.delay.count(), 0, longest_ns);
+  auto const until = after(request.ticket_ttl > Nanos(0) ? request.ticket_ttl.count() : ttl);
+  auto const kept = Query(store_, sql::ticket_keep, instance_, name.text(), owner, now_ns_, until,
+                          ttl, delay, request.note, request.request)
+                        .run();
+  if (kept == 0) {
+    auto const sequence = draw_fence();
+    Query(store_, sql::ticket_add, instance_, name.text(), request.priority, sequence, owner, until,
+          ttl, delay, request.note, request.request)
+        .run();
+  }
+  auto const now_at = place(name, owner);
+  if (kept > 0 || now_at <= max_waiters) return now_at;
+  drop_ticket(name, owner);
+  return 0;
+}
+
+std::uint32_t LeaseRows::place(Name const& name, std::string_view owner) {
+  Query query(store_, sql::ticket_place, instance_, name.text(), owner, now_ns_);
+  HOLT_CHECK(query.next());
+  return static_cast<std::uint32_t>(query.integer(0));
+}
+
+bool LeaseRows::prolong_ticket(LeaseRenewal const& renewal) {
+  return Query(store_, sql::ticket_prolong, instance_, renewal.name.text(), renewal.owner.text(),
+               now_ns_, after(renewal.ttl.count()))
+             .run() > 0;
+}
+
+bool LeaseRows::drop_ticket(Name const& name, std::string_view owner) {
+  return Query(store_, sql::ticket_drop, instance_, name.text(), owner).run() > 0;
+}
+
+}  // namespace holt::sqlite

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engines/sqlite/schema.hpp"
+
+#include "engines/sqlite/blocker.hpp"
+#include "engines/sqlite/errors.hpp"
+#include "engines/sqlite/gate.hpp"
+#include "sqlite_sql.hpp"
+
+#include <optional>
+#include <string>
+
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+namespace holt::sqlite {
+namespace {
+
+constexpr std::string_view opening = "open";
+constexpr auto patience = std::chrono::seconds(5);
+constexpr std::int64_t our_version = migrations.back().number;
+
+struct Meta {
+  std::int64_t version = 0;
+  std::int64_t min_reader = 0;
+  std::string boot_id;
+};
+
+/// Nothing: there are no such tables.
+std::optional<Meta> read_meta(Connection& store) {
+  try {
+    Query row(store, sql::meta_read);
+    if (!row.next()) return std::nullopt;
+    return Meta{row.integer(0), row.integer(1), std::string(row.text(2))};
+  } catch (DatabaseError const& error) {
+    if (error.primary() == SQLITE_ERROR) return std::nullopt;
+    throw;
+  }
+}
+
+std::int64_t number(Connection& store, std::string_view query) {
+  Query row(store, query);
+  return row.next() ? row.integer(0) : 0;
+}
+
+void check_version(Meta const& meta, Place const& place) {
+  if (meta.min_reader <= our_version) return;
+  throw store_error(ErrorCode::invalid_argument, opening,
+                    fmt::format("the store {} has format {}, which needs a Holt that knows format "
+                                "{}; this one knows up to {}",
+                                place.path, meta.version, meta.min_reader, our_version),
+                    "upgrade Holt, or use another store");
+}
+
+/// A file without our tables may only become a store if nobody else put anything into it.
+void check_unused(Connection& store, Place const& place) {
+  constexpr std::string_view application_query = "PRAGMA application_id";
+  auto const application = number(store, application_query);
+  bool const empty = number(store, sql::meta_is_empty) == 0;
+  if (application == 0 && empty) return;
+  if (application == application_id) {
+    throw store_error(ErrorCode::internal, opening,
+                      fmt::format("the store {} is damaged: its tables are missing", place.path),
+                      "move the file and its -wal and -shm away and open again");
+  }
+  throw store_error(ErrorCode::invalid_argument, opening,
+                    fmt::format("{} is not a Holt store: it is a SQLite file of another program, "
+                                "and is left as it is",
+                                place.path),
+                    "choose another file: --store sqlite:///path/to/holt.db");
+}
+
+void migrate(Connection& store, std::int64_t from) {
+  if (from == 0) store.execute(fmt::format("PRAGMA application_id = {}", application_id));
+  for (auto const& migration : migrations) {
+    if (migration.number > from) store.execute(std::string(migration.text));
+  }
+}
+
+void enter_boot(Connection& store, std::string const& boot_id) {
+  store.execute(std::string(sql::boot_forget));
+  Query(store, sql::boot_store, boot_id).run();
+}
+
+/// With the gate: what is decided here was read again inside the transaction.
+void bring_up(Connection& store, Place const& place, std::string const& boot_id) {
+  if (!store.begin()) {
+    auto const blocker = write_blocker(place.path);
+    throw store_error(ErrorCode::network_timeout, opening,
+                      fmt::format("{} is busy: {}", place.path,
+                                  blocker.who.empty() ? "another program keeps it locked"
+                                                      : blocker.who),
+                      blocker.hint);
+  }
+  auto const before = read_meta(store);
+  if (before) {
+    check_version(*before, place);
+  } else {
+    check_unused(store, place);
+  }
+  if (!before || before->version < our_version) migrate(store, before ? before->version : 0);
+  auto const meta = read_meta(store);
+  if (meta && meta->boot_id != boot_id) enter_boot(store, boot_id);
+  store.commit();
+}
+
+void pass_gate(Env& env, Connection& store, Place const& place, std::string const& boot_id) {
+  Gate gate(place.gate(), place.path);
+  if (!gate.lock(patience)) {
+    auto const blocker = gate_blocker(gate.path());
+    throw store_error(ErrorCode::network_timeout, opening,
+                      fmt::format("{} is busy: {}", place.path,
+                                  blocker.who.empty() ? "another process holds its lock"
+                                                      : blocker.who),
+                      blocker.hint);
+  }
+  try {
+    store.wait_for_locks_until(env.now() + patience);
+    if (!read_meta(store)) check_unused(store, place);
+    store.execute("PRAGMA journal_mode = WAL");
+    bring_up(store, place, boot_id);
+  } catch (...) {
+    store.rollback();
+    gate.unlock();
+    throw;
+  }
+  gate.unlock();
+}
+
+/// Whether there is nothing to do. (In WAL mode a read has just made the -shm file.)
+bool is_ready(std::optional<Meta> const& meta, Place const& place, std::string const& boot_id) {
+  return meta && meta->version >= our_version && meta->boot_id == boot_id &&
+         FileIdentity::of(place.path + "-shm").inode != 0;
+}
+
+}  // namespace
+
+std::unique_ptr<Connection> open_store(Env& env, Place const& place) {
+  try {
+    auto store = std::make_unique<Connection>(env, place.path, place.sync);
+    if (store->read_only()) {
+      throw store_error(ErrorCode::auth_failed, opening,
+                        fmt::format("{} cannot be written to", place.path),
+                        "check who may write to the file and its folder");
+    }
+    store->wait_for_locks_until(env.now() + patience);
+    auto const meta = read_meta(*store);
+    if (meta) check_version(*meta, place);
+    auto const boot_id = env.boot_id();
+    if (!is_ready(meta, place, boot_id)) pass_gate(env, *store, place, boot_id);
+    return store;
+  } catch (DatabaseError const& error) {
+    throw engine_error(error, opening, place.path);
+  }
+}
+
+}  // namespace holt::sqlite

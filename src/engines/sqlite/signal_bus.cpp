@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engines/sqlite/signal_bus.hpp"
+
+#include "engines/sqlite/inbox_folder.hpp"
+#include "engines/sqlite/readable.hpp"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace holt::sqlite {
+namespace {
+
+constexpr std::size_t max_message = 2048;
+constexpr std::size_t max_inboxes = 10'000;  // that a publish reaches
+constexpr std::size_t max_swept = 64;
+constexpr int max_received = 64;  // before others get their turn on the loop
+
+struct Received {
+  std::string_view instance;
+  Signal signal;
+};
+
+std::optional<Received> parse(std::string_view message) {
+  auto const first = message.find('\n');
+  if (first == std::string_view::npos) return std::nullopt;
+  auto const second = message.find('\n', first + 1);
+  if (second == std::string_view::npos) return std::nullopt;
+  return Received{message.substr(0, first),
+                  {std::string(message.substr(first + 1, second - first - 1)),
+                   std::string(message.substr(second + 1))}};
+}
+
+}  // namespace
+
+struct SqliteSignalBus::State {
+  State(Env& the_env, Place const& place, std::string of)
+      : env(the_env),
+        instance(std::move(of)),
+        inbox(fmt::format("{}-{:016x}", ::getpid(), the_env.random())),
+        folder(the_env, place) {}
+
+  [[nodiscard]] std::string message(Signal const& signal) const {
+    return fmt::format("{}\n{}\n{}", instance, signal.topic, signal.text);
+  }
+
+  void receive(int fd) {
+    std::array<char, max_message> buffer{};
+    for (int i = 0; i < max_received; ++i) {
+      auto const size = ::recv(fd, buffer.data(), buffer.size(), MSG_DONTWAIT);
+      if (size < 0) return;
+      auto const received = parse({buffer.data(), static_cast<std::size_t>(size)});
+      if (received && received->instance == instance) dispatch(received->signal);
+    }
+  }
+
+  void dispatch(Signal const& signal) {
+    for (auto const id : subscribers(signal.topic)) {
+      if (auto const handler = find(id)) (*handler)(signal);
+    }
+  }
+
+  std::vector<Subscription> subscribers(std::string_view topic) {
+    std::scoped_lock const lock(mutex);
+    std::vector<Subscription> ids;
+    for (auto const& [id, entry] : handlers) {
+      if (entry.first == topic) ids.push_back(id);
+    }
+    return ids;
+  }
+
+  /// Looked up again before each call: an earlier handler may have unsubscribed this one.
+  std::shared_ptr<Handler> find(Subscription id) {
+    std::scoped_lock const lock(mutex);
+    auto const found = handlers.find(id);
+    return found == handlers.end() ? nullptr : found->second.second;
+  }
+
+  Env& env;
+  std::string const instance;
+  std::string const inbox;
+  InboxFolder folder;
+  std::mutex mutex;
+  std::map<Subscription, std::pair<std::string, std::shared_ptr<Handler>>> handlers;
+  Subscription next_id = 1;
+
+  std::mutex listen_mutex;
+  std::unique_ptr<Readable> socket;
+};
+
+SqliteSignalBus::SqliteSignalBus(Env& env, StoreFile& file, Place const& place,
+                                 std::string instance)
+    : state_(std::make_shared<State>(env, place, std::move(instance))), file_(file) {}
+
+SqliteSignalBus::~SqliteSignalBus() {
+  std::unique_ptr<Readable> socket;
+  {
+    std::scoped_lock const lock(state_->listen_mutex);
+    socket = std::move(state_->socket);
+  }
+  if (socket) state_->folder.remove(state_->inbox);
+}
+
+std::string const& SqliteSignalBus::inbox() const { return state_->inbox; }
+
+void SqliteSignalBus::listen() {
+  std::scoped_lock const lock(state_->listen_mutex);
+  if (state_->socket) return;
+  int const fd = state_->folder.bind(state_->inbox);
+  state_->socket = std::make_unique<Readable>(state_->env.executor(), fd,
+                                              [state = state_.get(), fd] { state->receive(fd); });
+  state_->folder.sweep(max_swept);
+  file_.watch();
+}
+
+Delivery SqliteSignalBus::send(std::string_view inbox, Signal const& signal) {
+  return state_->folder.send(inbox, state_->message(signal));
+}
+
+void SqliteSignalBus::publish(Signal const& signal) {
+  auto const message = state_->message(signal);
+  for (auto const& inbox : state_->folder.names(max_inboxes)) {
+    state_->folder.send(inbox, message);
+  }
+}
+
+SignalBus::Subscription SqliteSignalBus::subscribe(std::string topic, Handler handler) {
+  std::scoped_lock const lock(state_->mutex);
+  auto const id = state_->next_id++;
+  state_->handlers.emplace(
+      id, std::pair(std::move(topic), std::make_shared<Handler>(std::move(handler))));
+  return id;
+}
+
+void SqliteSignalBus::unsubscribe(Subscription subscription) {
+  std::shared_ptr<Handler> dropped;  // destroyed after the lock: it may own anything
+  std::scoped_lock const lock(state_->mutex);
+  auto const found = state_->handlers.find(subscription);
+  if (found == state_->handlers.end()) return;
+  dropped = std::move(found->second.second);
+  state_->handlers.erase(found);
+}
+
+}  // namespace holt::sqlite
