@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/commands.hpp"
+
+#include "cli/command_line.hpp"
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace holt::cli {
+namespace {
+
+constexpr std::array<Command const*, 12> table{
+    &run_command,          &lock_try_command,  &lock_acquire_command, &lock_extend_command,
+    &lock_release_command, &lock_show_command, &lock_list_command,    &lock_break_command,
+    &demo_command,         &version_command,   &help_command,         &demo_worker_command,
+};
+
+std::string_view first_word(std::string_view words) { return words.substr(0, words.find(' ')); }
+
+}  // namespace
+
+std::span<Command const* const> all_commands() noexcept { return table; }
+
+bool is_group(std::string_view word) noexcept {
+  return std::ranges::any_of(table, [=](Command const* command) {
+    return command->words.size() > word.size() && first_word(command->words) == word;
+  });
+}
+
+Command const* find_command(std::string_view words) noexcept {
+  auto const found = std::ranges::find(table, words, &Command::words);
+  return found == table.end() ? nullptr : *found;
+}
+
+std::vector<std::string_view> known_words(std::string_view group) {
+  std::vector<std::string_view> words;
+  for (auto const* const command : table) {
+    if (command->hidden) continue;
+    auto const first = first_word(command->words);
+    if (!group.empty() && first == group) words.push_back(command->words.substr(first.size() + 1));
+    if (group.empty() && (words.empty() || words.back() != first)) words.push_back(first);
+  }
+  return words;
+}
+
+}  // namespace holt::cli

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The list of commands. A new one is a file that defines a Command, a line here, and a line in
+// commands.cpp.
+
+#include "cli/command_line.hpp"
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace holt::cli {
+
+extern Command const run_command;
+extern Command const lock_try_command;
+extern Command const lock_acquire_command;
+extern Command const lock_extend_command;
+extern Command const lock_release_command;
+extern Command const lock_show_command;
+extern Command const lock_list_command;
+extern Command const lock_break_command;
+extern Command const demo_command;
+extern Command const demo_worker_command;
+extern Command const version_command;
+extern Command const help_command;
+
+/// All commands, in the order of the help.
+[[nodiscard]] std::span<Command const* const> all_commands() noexcept;
+
+/// True for the first word of commands of two words ("lock").
+[[nodiscard]] bool is_group(std::string_view word) noexcept;
+
+/// The command of exactly these words; null when there is none.
+[[nodiscard]] Command const* find_command(std::string_view words) noexcept;
+
+/// The second words of a group's commands, or (group empty) all first words; no hidden ones.
+[[nodiscard]] std::vector<std::string_view> known_words(std::string_view group);
+
+}  // namespace holt::cli

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// holt demo: what a lock with fences does when all goes well, when its holder is killed, and when
+// its holder is stopped and goes on too late. On a store of its own, which is removed afterwards.
+
+#include "cli/command_line.hpp"
+#include "cli/commands.hpp"
+#include "cli/demo_stage.hpp"
+#include "cli/demo_story.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/signals.hpp"
+#include "cli/stream.hpp"
+
+#include <holt/error.hpp>
+#include <holt/open.hpp>
+
+#include <fmt/format.h>
+
+#include <stdlib.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace holt::cli {
+namespace {
+
+/// A folder that is gone afterwards, with all that is in it.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    auto path = (std::filesystem::temp_directory_path() / "holt-demo-XXXXXX").string();
+    if (::mkdtemp(path.data()) == nullptr) {
+      throw std::system_error(errno, std::system_category(), "cannot make a folder like " + path);
+    }
+    path_ = path;
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TemporaryFolder(TemporaryFolder const&) = delete;
+  TemporaryFolder& operator=(TemporaryFolder const&) = delete;
+
+  [[nodiscard]] std::filesystem::path const& path() const noexcept { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+double in_ms(std::chrono::nanoseconds time) {
+  return std::chrono::duration<double, std::milli>(time).count();
+}
+
+std::chrono::nanoseconds median(std::vector<std::chrono::nanoseconds> times) {
+  auto const middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+  std::ranges::nth_element(times, middle);
+  return *middle;
+}
+
+void print_summary(Facts const& facts) {
+  auto const row = [](char const* what, std::string const& value) {
+    write_data(fmt::format("  {:<34}{}\n", what, value));
+  };
+  write_data("\nSummary\n");
+  row("clean hand-overs", fmt::format("{}, median {:.2f} ms, slowest {:.2f} ms",
+                                      facts.handovers.size(), in_ms(median(facts.handovers)),
+                                      in_ms(*std::ranges::max_element(facts.handovers))));
+  row("after SIGKILL, next holder",
+      fmt::format("{:.1f} ms after the lease ended", in_ms(facts.after_kill)));
+  row("after SIGSTOP, next holder",
+      fmt::format("{:.1f} ms after the lease ended", in_ms(facts.after_stop)));
+  row("the stopped one saw held() false", facts.stopped_one_knew ? "true" : "FALSE");
+  row("its late write was refused", facts.late_write_refused ? "true" : "FALSE");
+  row("no two holders at once", facts.one_at_a_time() ? "true" : "FALSE");
+}
+
+int demo(CommandLine& line) {
+  if (!line.parse()) return number(ExitCode::ok);
+  line.doing = "play the demo";
+  BlockedSignals const blocked(ending_signals());  // Ctrl-C cleans up too
+  TemporaryFolder const folder;
+  auto const url = "sqlite://" + (folder.path() / "holt.db").string();
+  auto holt = holt::open(url);
+  Stage stage(demo_workers, url);
+  auto const facts = Story(stage, holt).tell();
+  print_summary(facts);
+  return number(facts.all_true() ? ExitCode::ok : ExitCode::failed);
+}
+
+}  // namespace
+
+constinit Command const demo_command{
+    .words = "demo",
+    .synopsis = {},
+    .summary = "See locks, fences and hand-overs at work, in ten seconds",
+    .examples = "  holt demo\n",
+    .details =
+        "Starts four worker processes on a store of their own, in a temporary folder, and\n"
+        "cleans up afterwards. Exit code 0: everything it shows has really happened.\n",
+    .run = &demo,
+};
+
+}  // namespace holt::cli

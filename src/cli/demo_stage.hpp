@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The stage of `holt demo`: worker processes (this binary again, as `holt demo-worker`) that do as
+// they are told, one message each way at a time, and a clock that can be interrupted.
+//   to a worker:   enter | write | leave
+//   from it:       entered FENCE AT | writes FENCE HELD DEADLINE | left AT
+// Times are BootClock nanoseconds, which all processes of a machine share.
+
+#include "cli/descriptor.hpp"
+
+#include <holt/clock.hpp>
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace holt::cli {
+
+/// What a worker says: a word and up to three numbers.
+struct Message {
+  int worker = 0;  ///< 1 is the first
+  std::string word;
+  std::vector<std::int64_t> numbers;
+};
+
+class Stage {
+ public:
+  /// Starts the workers on a store. The signals of ending_signals() must be blocked.
+  /// Throws std::system_error.
+  Stage(int workers, std::string const& store_url);
+
+  /// Kills what is left of them.
+  ~Stage();
+  Stage(Stage const&) = delete;
+  Stage& operator=(Stage const&) = delete;
+
+  void tell(int worker, std::string_view word);
+  void signal(int worker, int signal) const noexcept;
+
+  /// The next message of any worker. Throws Failure when none comes for ten seconds, and
+  /// Failure{interrupted} on Ctrl-C.
+  [[nodiscard]] Message next();
+
+  /// Lets time pass. Throws Failure{interrupted} on Ctrl-C.
+  void pause(std::chrono::milliseconds time);
+
+ private:
+  struct Worker {
+    pid_t pid = -1;
+    Descriptor socket;
+  };
+
+  void start_worker(std::string const& store_url);
+
+  Descriptor signals_;
+  std::vector<Worker> workers_;
+};
+
+}  // namespace holt::cli

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/demo_story.hpp"
+
+#include "cli/demo_stage.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/failure.hpp"
+#include "cli/stream.hpp"
+
+#include <holt/clock.hpp>
+#include <holt/open.hpp>
+
+#include <fmt/format.h>
+
+#include <signal.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace holt::cli {
+namespace {
+
+using std::chrono_literals::operator""ms;
+
+constexpr auto time_inside = 100ms;
+constexpr auto time_before_trouble = 300ms;
+
+double in_ms(std::chrono::nanoseconds time) {
+  return std::chrono::duration<double, std::milli>(time).count();
+}
+
+double in_s(std::chrono::nanoseconds time) { return std::chrono::duration<double>(time).count(); }
+
+Instant instant(std::int64_t nanoseconds) { return Instant(BootClock::duration(nanoseconds)); }
+
+void say(std::string const& line) { write_data(line + '\n'); }
+
+}  // namespace
+
+bool FencedResource::write(std::uint64_t fence) noexcept {
+  if (fence < highest_) return false;
+  highest_ = fence;
+  return true;
+}
+
+bool Facts::one_at_a_time() const noexcept {
+  auto const wrong = [](Stay const& before, Stay const& after) {
+    return after.from < before.until || after.fence <= before.fence;
+  };
+  return std::ranges::adjacent_find(stays, wrong) == stays.end();
+}
+
+bool Facts::all_true() const noexcept {
+  return handovers.size() == demo_handovers && stopped_one_knew && late_write_refused &&
+         other_writes_accepted && one_at_a_time();
+}
+
+Story::Story(Stage& stage, Holt& holt) noexcept
+    : stage_(stage), holt_(holt), start_(BootClock::now()) {}
+
+Facts Story::tell() {
+  say(fmt::format("{} workers want the same lock. Its lease lives {:.0f} s unless it is renewed.\n",
+                  demo_workers, in_s(demo_ttl)));
+  for (int worker = 1; worker <= demo_workers; ++worker) stage_.tell(worker, "enter");
+  enter_next({}, {});
+  clean_handovers();
+  killed_holder();
+  stopped_holder();
+  return std::move(facts_);
+}
+
+void Story::clean_handovers() {
+  for (int i = 0; i < demo_handovers; ++i) {
+    facts_.other_writes_accepted &= write(facts_.stays.back()).accepted;
+    stage_.pause(time_inside);
+    auto const [worker, fence, from, until] = leave();
+    facts_.handovers.push_back(enter_next(until, fmt::format("after worker {} left", worker)));
+    stage_.tell(worker, "enter");
+  }
+}
+
+void Story::killed_holder() {
+  stage_.pause(time_before_trouble);
+  auto& stay = facts_.stays.back();
+  auto const end = end_of_lease();
+  killed_ = stay.worker;
+  stage_.signal(stay.worker, SIGKILL);
+  stay.until = BootClock::now();
+  say(
+      fmt::format("\nWorker {} is killed (SIGKILL) while it holds the lock. Its lease has {:.2f} s "
+                  "left.",
+                  stay.worker, in_s(end - stay.until)));
+  facts_.after_kill = enter_next(end, "after that lease ended");
+}
+
+void Story::stopped_holder() {
+  stage_.pause(time_before_trouble);
+  auto const stopped = facts_.stays.size() - 1;
+  auto const worker = facts_.stays[stopped].worker;
+  auto const end = end_of_lease();
+  stage_.signal(worker, SIGSTOP);
+  say(fmt::format(
+      "\nWorker {} is stopped (SIGSTOP) while it holds the lock. Its lease has {:.2f} s "
+      "left.",
+      worker, in_s(end - BootClock::now())));
+  facts_.after_stop = enter_next(end, "after that lease ended");
+  auto const good = write(facts_.stays.back());
+  facts_.other_writes_accepted &= good.accepted;
+  print_write(facts_.stays.back(), good);
+  say(fmt::format("\nWorker {} goes on (SIGCONT) and writes, as if nothing had happened.", worker));
+  stage_.signal(worker, SIGCONT);
+  auto const late = write(facts_.stays[stopped]);
+  print_write(facts_.stays[stopped], late);
+  facts_.stopped_one_knew = !late.held;
+  facts_.late_write_refused = !late.accepted;
+  facts_.stays[stopped].until = late.deadline;
+  leave();
+}
+
+/// The next message that begins with `word`; others are kept for later.
+Message Story::expect(std::string_view word) {
+  while (true) {
+    auto const found = std::ranges::find(unread_, word, &Message::word);
+    if (found != unread_.end()) {
+      auto message = std::move(*found);
+      unread_.erase(found);
+      return message;
+    }
+    auto message = stage_.next();
+    if (message.word != "gone") {
+      unread_.push_back(std::move(message));
+    } else if (message.worker != killed_) {
+      throw Failure(ExitCode::failed, fmt::format("worker {} ended by itself", message.worker));
+    }
+  }
+}
+
+std::chrono::nanoseconds Story::enter_next(Instant since, std::string const& what) {
+  auto const message = expect("entered");
+  Stay const stay{.worker = message.worker,
+                  .fence = static_cast<std::uint64_t>(message.numbers.at(0)),
+                  .from = instant(message.numbers.at(1)),
+                  .until = {}};
+  facts_.stays.push_back(stay);
+  // The store tells the end of a lease in whole milliseconds, rounded down.
+  auto const later = std::max(stay.from - since, std::chrono::nanoseconds(0));
+  auto const gap = what.empty() ? "" : fmt::format("{:.2f} ms {}", in_ms(later), what);
+  print(stay.from, stay.worker, "enters", fmt::format("fence {}   {}", stay.fence, gap));
+  return later;
+}
+
+Story::Write Story::write(Stay const& stay) {
+  stage_.tell(stay.worker, "write");
+  auto const message = expect("writes");
+  return {.accepted = resource_.write(static_cast<std::uint64_t>(message.numbers.at(0))),
+          .held = message.numbers.at(1) == 1,
+          .deadline = instant(message.numbers.at(2))};
+}
+
+void Story::print_write(Stay const& stay, Write const& write) const {
+  auto const now = BootClock::now();
+  if (!write.held) print(now, stay.worker, "asks", "held() is false: it could have known");
+  auto const verdict =
+      write.accepted ? "accepted" : fmt::format("REFUSED: {} was here", resource_.highest());
+  print(now, stay.worker, "writes", fmt::format("fence {}   {}", stay.fence, verdict));
+}
+
+Stay Story::leave() {
+  auto& stay = facts_.stays.back();
+  stage_.tell(stay.worker, "leave");
+  stay.until = instant(expect("left").numbers.at(0));
+  print(stay.until, stay.worker, "leaves", {});
+  return stay;
+}
+
+Instant Story::end_of_lease() {
+  auto const lease = holt_.find(demo_lock);
+  if (!lease) throw Failure(ExitCode::failed, "the store knows no holder, though there is one");
+  return BootClock::now() + lease->expires_in;
+}
+
+void Story::print(Instant when, int worker, std::string_view what, std::string const& more) const {
+  auto line =
+      fmt::format("  {:7.3f} s  worker {} {:7} {}", in_s(when - start_), worker, what, more);
+  line.erase(line.find_last_not_of(' ') + 1);
+  say(line);
+}
+
+}  // namespace holt::cli

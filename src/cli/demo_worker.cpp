@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// holt demo-worker: one worker of `holt demo`, told by the demo what to do. See demo_stage.hpp.
+
+#include "cli/command_line.hpp"
+#include "cli/commands.hpp"
+#include "cli/demo_story.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/store.hpp"
+
+#include <holt/clock.hpp>
+#include <holt/lock.hpp>
+#include <holt/open.hpp>
+
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <expected>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace holt::cli {
+namespace {
+
+constexpr int stage_socket = 3;
+
+std::string text_of(Instant time) { return std::to_string(time.time_since_epoch().count()); }
+
+void say(std::string const& message) {
+  static_cast<void>(::send(stage_socket, message.data(), message.size(), MSG_NOSIGNAL));
+}
+
+void enter(Holt& holt, std::optional<Lock>& lock) {
+  lock.reset();  // one that was lost
+  auto taken = holt.lock(demo_lock, {.ttl = demo_ttl, .wait = wait_forever});
+  auto const at = BootClock::now();
+  if (!taken) return;
+  lock.emplace(std::move(*taken));
+  say("entered " + lock->fence().decimal() + ' ' + text_of(at));
+}
+
+void leave(Lock& lock) {
+  auto const at = BootClock::now();
+  static_cast<void>(lock.release());
+  say("left " + text_of(at));
+}
+
+/// As careless code would: it asks held(), but writes whatever the answer is.
+void write(Lock const& lock) {
+  say("writes " + lock.fence().decimal() + (lock.held() ? " 1 " : " 0 ") +
+      text_of(lock.deadline()));
+}
+
+int demo_worker(CommandLine& line) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  ::setenv("HOLT_LOG_LEVEL", "off", 0);
+  StoreOptions store;
+  store.declare(line);
+  if (!line.parse()) return number(ExitCode::ok);
+  auto holt = store.open();
+  std::optional<Lock> lock;
+  std::array<char, 64> buffer{};
+  while (true) {
+    auto const size = ::recv(stage_socket, buffer.data(), buffer.size(), 0);
+    if (size <= 0) return number(ExitCode::ok);
+    std::string_view const word(buffer.data(), static_cast<std::size_t>(size));
+    if (word == "enter") enter(holt, lock);
+    if (word == "write" && lock) write(*lock);
+    if (word == "leave" && lock) leave(*lock);
+  }
+}
+
+}  // namespace
+
+constinit Command const demo_worker_command{
+    .words = "demo-worker",
+    .synopsis = "[options]",
+    .summary = "One worker of holt demo",
+    .examples = "  holt demo\n",
+    .details = {},
+    .run = &demo_worker,
+    .runs_child = false,
+    .hidden = true,
+};
+
+}  // namespace holt::cli

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/help.hpp"
+
+#include "cli/command_line.hpp"
+#include "cli/commands.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/text.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace holt::cli {
+namespace {
+
+using Rows = std::vector<std::pair<std::string, std::string>>;
+
+constexpr std::string_view top_examples =
+    "  holt demo                                 see it work, in ten seconds\n"
+    "  holt run --lock deploy -- ./deploy.sh     run a command, one at a time in the fleet\n"
+    "  holt run --lock backup --no-wait -- make backup\n"
+    "  holt lock list                            who holds what\n";
+
+constexpr std::string_view top_settings =
+    "Options of the commands that use a store:\n"
+    "  --store URL       where the leases are kept (HOLT_STORE); without it a file of yours,\n"
+    "                    $XDG_STATE_HOME/holt/holt.db\n"
+    "  --instance NAME   whose leases: instances do not see each other (HOLT_INSTANCE, else\n"
+    "                    \"default\")\n"
+    "A flag wins over its environment variable. Durations are written 500ms, 30s, 5m, 1h30m.\n"
+    "\n"
+    "Log of lease events on stderr:\n"
+    "  HOLT_LOG_LEVEL    debug, info, warn (the default), error or off\n"
+    "  HOLT_LOG_FORMAT   text (the default) or json\n";
+
+constexpr std::string_view lock_examples =
+    "  holt lock list                            who holds what\n"
+    "  holt lock show deploy                     who holds it, since when, until when\n"
+    "  holt lock break deploy --reason \"host is gone\"\n"
+    "  holt lock try deploy --ttl 10m -o json    for scripts: take it, keep the owner\n"
+    "  holt lock release deploy --owner OWNER\n";
+
+std::string two_columns(Rows const& rows) {
+  std::size_t width = 0;
+  for (auto const& row : rows) width = std::max(width, columns(row.first));
+  std::string text;
+  for (auto const& [left, right] : rows) text += "  " + padded(left, width + 3) + right + '\n';
+  return text;
+}
+
+Rows option_rows(CommandLine const& line) {
+  Rows rows;
+  for (auto const& option : line.options()) {
+    std::string names(option.names);
+    if (auto const comma = names.find(','); comma != std::string::npos)
+      names.insert(comma + 1, " ");
+    if (!option.placeholder.empty()) names.append(" ").append(option.placeholder);
+    rows.emplace_back(std::move(names), option.help);
+  }
+  return rows;
+}
+
+template <class Meanings>
+std::string exit_codes(Meanings const& meanings) {
+  Rows rows;
+  for (auto const& row : meanings) rows.emplace_back(std::to_string(number(row.code)), row.meaning);
+  return two_columns(rows);
+}
+
+}  // namespace
+
+std::string command_help(CommandLine const& line) {
+  auto const& command = line.command();
+  std::string text(command.summary);
+  text += ".\n\nExamples:\n";
+  text += command.examples;
+  text += "\nUsage:\n  holt ";
+  text.append(command.words).append(command.synopsis.empty() ? "" : " ").append(command.synopsis);
+  text += "\n\nOptions:\n" + two_columns(option_rows(line));
+  if (!command.details.empty()) text.append("\n").append(command.details);
+  if (command.runs_child)
+    text += "\nExit codes: those of the command, and\n" + exit_codes(run_exit_meanings);
+  return text;
+}
+
+std::string group_help(std::string_view group) {
+  Rows rows;
+  for (auto const* const command : all_commands()) {
+    bool const inside = group.empty() || command->words.starts_with(std::string(group) + ' ');
+    if (inside && !command->hidden) rows.emplace_back(command->words, command->summary);
+  }
+  std::string text = group.empty() ? "Holt coordinates replicas on the database they already run.\n"
+                                   : "Take, show and break locks.\n";
+  text += "\nExamples:\n";
+  text += group.empty() ? top_examples : lock_examples;
+  text += "\nCommands (holt COMMAND --help says more):\n" + two_columns(rows);
+  if (!group.empty()) return text;
+  text.append("\n").append(top_settings);
+  text += "\nExit codes:\n" + exit_codes(exit_meanings);
+  text += "and of commands that run a child, whose own status is passed on:\n";
+  return text + exit_codes(run_exit_meanings);
+}
+
+}  // namespace holt::cli

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// The holt command: finds the command that is asked for, runs it, and turns every failure into two
+// lines on stderr and an exit code.
+
+#include "cli/command_line.hpp"
+#include "cli/commands.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/failure.hpp"
+#include "cli/help.hpp"
+#include "cli/nearest.hpp"
+#include "cli/stream.hpp"
+#include "cli/text.hpp"
+
+#include <holt/error.hpp>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <exception>
+#include <new>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace holt::cli {
+namespace {
+
+using Arguments = std::vector<std::string>;
+
+[[noreturn]] void refuse_word(std::string_view group, std::string const& word) {
+  std::string const holt = group.empty() ? "holt" : "holt " + std::string(group);
+  std::string message = in_quotes(word) + " is no command of " + holt;
+  auto const meant = nearest(word, known_words(group));
+  if (!meant.empty()) message += "; did you mean \"" + std::string(meant) + "\"?";
+  throw UsageError(message, holt + " --help");
+}
+
+/// Options that stand before the command ("holt --store URL lock list") move behind it.
+/// Answers how many words they are.
+std::size_t leading_options(Arguments const& arguments) {
+  constexpr std::array<std::string_view, 4> with_value{"--store", "--instance", "-o", "--output"};
+  std::size_t count = 0;
+  while (count < arguments.size() && arguments[count].starts_with("-")) {
+    auto const& flag = arguments[count];
+    auto const name = std::string_view(flag).substr(0, flag.find('='));
+    if (std::ranges::find(with_value, name) == with_value.end()) {
+      throw UsageError("unknown flag " + in_quotes(name), "holt --help");
+    }
+    count += flag.size() == name.size() ? 2 : 1;
+  }
+  return std::min(count, arguments.size());
+}
+
+int show_group(std::string_view group) {
+  write_data(group_help(group));
+  return number(ExitCode::ok);
+}
+
+bool asks_for_help(std::string_view word) { return word == "--help" || word == "-h"; }
+
+/// Prints the failure. Answers the exit status.
+int report(CommandLine const* line, ExitCode code, std::string message, std::string hint) {
+  bool const runs_child = line != nullptr && line->command().runs_child;
+  if (line != nullptr && !line->doing.empty()) {
+    message = "cannot " + line->doing + ": " + message;
+  }
+  talk(message);
+  if (hint.empty() && code == ExitCode::usage && line != nullptr) {
+    hint = "holt " + std::string(line->command().words) + " --help";
+  }
+  if (!hint.empty()) talk_plainly("Try: " + hint);
+  bool const by_signal = number(code) > 128;
+  return number(runs_child && !by_signal ? ExitCode::run_failed : code);
+}
+
+int run_reporting(CommandLine& line) {
+  try {
+    return line.command().run(line);
+  } catch (Failure const& failure) {
+    return report(&line, failure.code(), failure.what(), failure.hint());
+  } catch (InvalidArgument const& error) {
+    return report(&line, ExitCode::usage, error.what(), {});
+  } catch (EngineError const& error) {
+    return report(&line, exit_code_of(error.code()), error.what(), error.hint());
+  } catch (std::bad_alloc const&) {
+    return report(&line, ExitCode::failed, "out of memory", {});
+  } catch (std::exception const& error) {
+    return report(&line, ExitCode::failed, error.what(), {});
+  }
+}
+
+int dispatch(Arguments arguments) {
+  if (arguments.empty() || asks_for_help(arguments[0])) return show_group({});
+  if (arguments[0] == "--version") arguments[0] = "version";
+  auto const first = leading_options(arguments);
+  if (first == arguments.size()) throw UsageError("the command is missing", "holt --help");
+  std::size_t words = 1;
+  std::string name = arguments[first];
+  if (is_group(name)) {
+    if (first + 1 == arguments.size() || asks_for_help(arguments[first + 1])) {
+      return show_group(name);
+    }
+    name += ' ' + arguments[first + 1];
+    words = 2;
+  }
+  auto const* const command = find_command(name);
+  if (command == nullptr) {
+    refuse_word(words == 2 ? arguments[first] : std::string(), arguments[first + words - 1]);
+  }
+  auto const after = arguments.begin() + static_cast<std::ptrdiff_t>(first);
+  arguments.erase(after, after + static_cast<std::ptrdiff_t>(words));
+  CommandLine line(*command, std::move(arguments));
+  return run_reporting(line);
+}
+
+}  // namespace
+}  // namespace holt::cli
+
+int main(int argc, char** argv) {
+  using namespace holt::cli;
+  open_standard_streams();
+  int status = number(ExitCode::failed);
+  try {
+    status = dispatch(Arguments(argv + std::min(argc, 1), argv + argc));
+  } catch (Failure const& failure) {
+    status = report(nullptr, failure.code(), failure.what(), failure.hint());
+  }
+  ::_exit(status);  // everything is written and closed; what static objects would do is not needed
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/output.hpp"
+
+#include "cli/command_line.hpp"
+#include "cli/failure.hpp"
+#include "cli/stream.hpp"
+#include "cli/text.hpp"
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace holt::cli {
+namespace {
+
+boost::json::object json_of(Record const& record) {
+  boost::json::object object;
+  for (auto const& field : record) {
+    std::visit([&](auto const& value) { object[field.key] = value; }, field.value);
+  }
+  return object;
+}
+
+std::string name_of(Record const& record) { return std::get<std::string>(record.front().value); }
+
+std::string without_spaces_at_the_end(std::string line) {
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line + '\n';
+}
+
+std::string fields_table(Record const& record) {
+  std::size_t width = 0;
+  for (auto const& field : record) width = std::max(width, field.label.size());
+  std::string table;
+  for (auto const& field : record) {
+    if (field.label.empty() || field.text.empty()) continue;
+    table += padded(field.label, width + 2) + field.text + '\n';
+  }
+  return table;
+}
+
+std::string upper_case(std::string_view label) {
+  std::string text(label);
+  for (char& c : text) {
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  }
+  return text;
+}
+
+std::string records_table(std::vector<Record> const& records) {
+  if (records.empty()) return {};
+  std::vector<std::vector<std::string>> lines(records.size() + 1);
+  for (auto const& field : records.front()) {
+    if (!field.label.empty()) lines[0].push_back(upper_case(field.label));
+  }
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    for (auto const& field : records[i]) {
+      if (!field.label.empty()) lines[i + 1].push_back(field.text);
+    }
+  }
+  std::vector<std::size_t> widths(lines[0].size());
+  for (auto const& line : lines) {
+    for (std::size_t c = 0; c < widths.size(); ++c) {
+      widths[c] = std::max(widths[c], columns(line[c]));
+    }
+  }
+  std::string table;
+  for (auto const& line : lines) {
+    std::string row;
+    for (std::size_t c = 0; c < widths.size(); ++c) row += padded(line[c], widths[c] + 2);
+    table += without_spaces_at_the_end(std::move(row));
+  }
+  return table;
+}
+
+std::string json_array(std::vector<Record> const& records) {
+  if (records.empty()) return "[]\n";
+  std::string text = "[\n";
+  for (auto const& record : records) {
+    text += "  " + boost::json::serialize(json_of(record));
+    text += &record == &records.back() ? "\n" : ",\n";
+  }
+  return text + "]\n";
+}
+
+}  // namespace
+
+void OutputOption::declare(CommandLine& line) {
+  line.value("-o,--output", "FORM", text_, "table (the default), json, ndjson or name");
+}
+
+Output OutputOption::form() const {
+  if (!text_ || *text_ == "table") return Output::table;
+  if (*text_ == "json") return Output::json;
+  if (*text_ == "ndjson") return Output::ndjson;
+  if (*text_ == "name") return Output::name;
+  throw UsageError("--output " + in_quotes(*text_) +
+                   " is no form; give table, json, ndjson or name");
+}
+
+void write_record(Output form, Record const& record) {
+  switch (form) {
+    case Output::table:
+      return write_data(fields_table(record));
+    case Output::json:
+    case Output::ndjson:
+      return write_data(boost::json::serialize(json_of(record)) + '\n');
+    case Output::name:
+      return write_data(name_of(record) + '\n');
+  }
+}
+
+void write_records(Output form, std::vector<Record> const& records) {
+  if (form == Output::table) return write_data(records_table(records));
+  if (form == Output::json) return write_data(json_array(records));
+  std::string lines;
+  for (auto const& record : records) {
+    lines += form == Output::name ? name_of(record) : boost::json::serialize(json_of(record));
+    lines += '\n';
+  }
+  write_data(lines);
+}
+
+}  // namespace holt::cli

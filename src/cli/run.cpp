@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// holt run: a command under a lock, as people use flock(1).
+
+#include "cli/command_line.hpp"
+#include "cli/commands.hpp"
+#include "cli/duration.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/failure.hpp"
+#include "cli/signals.hpp"
+#include "cli/store.hpp"
+#include "cli/stream.hpp"
+#include "cli/supervisor.hpp"
+#include "cli/take_lock.hpp"
+#include "cli/text.hpp"
+#include "cli/watchdog.hpp"
+
+#include <holt/error.hpp>
+#include <holt/lock.hpp>
+#include <holt/name.hpp>
+#include <holt/open.hpp>
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <vector>
+
+namespace holt::cli {
+namespace {
+
+using std::chrono::milliseconds;
+
+struct RunOptions {
+  std::optional<std::string> lock;
+  TakeOptions take;
+  std::optional<milliseconds> wait;
+  bool no_wait = false;
+  std::optional<milliseconds> grace;
+  StoreOptions store;
+  std::vector<std::string> command;
+
+  void declare(CommandLine& line) {
+    line.value("--lock", "NAME", lock, "the lock to hold while the command runs");
+    line.duration("--wait", wait, "give up when it is not free by then (default: wait for ever)");
+    line.flag("--no-wait", no_wait, "give up at once when it is not free");
+    take.declare(line);
+    line.duration("--grace", grace,
+                  "time between TERM and KILL on loss (5s or a sixth of the ttl)");
+    store.declare(line);
+    line.command_words(command);
+  }
+
+  void check() const {
+    constexpr char const* right = "holt run --lock NAME -- COMMAND";
+    if (!lock) throw UsageError("--lock is missing: which lock should be held?", right);
+    if (command.empty()) throw UsageError("the command to run is missing", right);
+    if (wait && no_wait) throw UsageError("--wait and --no-wait contradict each other");
+    auto const ttl = take.ttl_or_default();
+    // A healthy lease has at least 5/12 of its ttl left; a longer grace would end it as lost.
+    if (grace && *grace > ttl / 3) {
+      throw UsageError("--grace " + format_duration(*grace) + " is more than a third of the ttl, " +
+                       format_duration(ttl) + "; shorten it or lengthen --ttl");
+    }
+  }
+
+  [[nodiscard]] milliseconds longest_wait() const {
+    return no_wait ? milliseconds(0) : wait.value_or(wait_forever);
+  }
+
+  [[nodiscard]] milliseconds grace_or_default() const {
+    return grace.value_or(std::min(milliseconds(5'000), take.ttl_or_default() / 6));
+  }
+
+  [[nodiscard]] std::string note() const {
+    if (take.note) return *take.note;
+    std::array<char, 256> host{};
+    ::gethostname(host.data(), host.size() - 1);
+    return "pid " + std::to_string(::getpid()) + " on " + host.data() + ": " +
+           printable(command.front());
+  }
+};
+
+int refuse_to_start(std::string const& command, int error) {
+  talk("cannot run " + in_quotes(command) + ": " + std::system_category().message(error));
+  if (error == ENOENT) talk_plainly("Try: the command's full path, or look at PATH");
+  if (error == EACCES) talk_plainly("Try: a file that is executable (chmod +x)");
+  return number(error == ENOENT ? ExitCode::command_missing : ExitCode::not_executable);
+}
+
+/// The command has ended; a lease that cannot be released ends by itself.
+void release(Lock& lock) {
+  try {
+    static_cast<void>(lock.release());
+  } catch (EngineError const& error) {
+    talk("cannot release lock " + in_quotes(lock.name().text()) +
+         ", its lease ends by itself: " + error.what());
+  }
+}
+
+/// Takes the lock and sees the command through. Answers the exit status.
+int run_under_lock(CommandLine& line, RunOptions const& options, bool& interrupted) {
+  Name const name(*options.lock);
+  Watchdog watchdog;  // before there are threads and open files
+  auto holt = options.store.open();
+  BlockedSignals const blocked(ending_signals());
+  auto const note = options.note();
+  auto lock = take_lock(
+      holt, name,
+      {.ttl = options.take.ttl_or_default(), .wait = options.longest_wait(), .note = note});
+  if (!lock) {
+    talk(refusal(name, lock.error(), options.longest_wait()));
+    return number(ExitCode::not_acquired);
+  }
+  line.doing = "run " + in_quotes(options.command.front());
+  Supervisor supervisor(*lock, watchdog, options.grace_or_default(), blocked.before());
+  auto const end = supervisor.run(options.command);
+  release(*lock);
+  if (end.start_error != 0) return refuse_to_start(options.command.front(), end.start_error);
+  interrupted = end.interrupted;
+  return end.lease_lost ? number(ExitCode::lease_lost) : end.status;
+}
+
+int run(CommandLine& line) {
+  RunOptions options;
+  options.declare(line);
+  if (!line.parse()) return number(ExitCode::ok);
+  options.check();
+  line.doing = "take lock " + in_quotes(*options.lock);
+  bool interrupted = false;
+  auto const status = run_under_lock(line, options, interrupted);
+  // Ctrl-C went to the command alone. A shell ends its loop only if we die of it as well.
+  if (interrupted) ::raise(SIGINT);
+  return status;
+}
+
+}  // namespace
+
+constinit Command const run_command{
+    .words = "run",
+    .synopsis = "--lock NAME [options] -- COMMAND [ARGS...]",
+    .summary = "Run a command while holding a lock, as flock does",
+    .examples =
+        "  holt run --lock deploy -- ./deploy.sh production\n"
+        "  holt run --lock nightly --no-wait -- make backup    skip it if it runs already\n"
+        "  holt run --lock migrate --wait 2m -- ./migrate      give up after two minutes\n",
+    .details =
+        "The command gets HOLT_LOCK_NAME and HOLT_FENCE, a number that grows with every holder:\n"
+        "a resource that refuses lower numbers is safe even from a holder that was paused.\n"
+        "\n"
+        "No shell is involved. The command runs in a process group of its own, gets your stdin "
+        "and\n"
+        "terminal, and every signal that holt gets. The lease is renewed while it runs. If that\n"
+        "fails, or somebody breaks the lock, the command gets TERM, and KILL when the lease ends:\n"
+        "it is gone before the next holder starts. A watchdog process does the same when holt\n"
+        "itself is stopped or killed. Ctrl-Z stops the renewal as well.\n"
+        "Processes that the command leaves in the background go on without the lock.\n",
+    .run = &run,
+    .runs_child = true,
+};
+
+}  // namespace holt::cli

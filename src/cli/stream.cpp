@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/stream.hpp"
+
+#include "cli/exit_code.hpp"
+#include "cli/failure.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+namespace holt::cli {
+namespace {
+
+/// Writes all of it, in one call where the system lets us: lines of several processes stay whole.
+bool write_all(int fd, std::string_view data) noexcept {
+  while (!data.empty()) {
+    auto const count = ::write(fd, data.data(), data.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return false;
+    data.remove_prefix(static_cast<std::size_t>(count));
+  }
+  return true;
+}
+
+}  // namespace
+
+void open_standard_streams() noexcept {
+  for (int fd = 0; fd <= 2; ++fd) {
+    if (::fcntl(fd, F_GETFD) == -1 && errno == EBADF) {
+      static_cast<void>(::open("/dev/null", O_RDWR));  // takes the lowest free number: this one
+    }
+  }
+}
+
+void write_data(std::string_view data) {
+  if (write_all(STDOUT_FILENO, data)) return;
+  auto const reason = std::system_category().message(errno);
+  throw Failure(ExitCode::failed, "cannot write to standard output: " + reason);
+}
+
+void talk(std::string_view line) noexcept { talk_plainly(std::string("holt: ").append(line)); }
+
+void talk_plainly(std::string_view line) noexcept {
+  write_all(STDERR_FILENO, std::string(line) + '\n');
+}
+
+}  // namespace holt::cli

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The standard streams. Data goes to stdout, talk to stderr; neither goes through iostreams, whose
+// start-up every command would pay for.
+
+#include <string_view>
+
+namespace holt::cli {
+
+/// Makes sure that descriptors 0 to 2 are open, so that no file of ours becomes one of them.
+void open_standard_streams() noexcept;
+
+/// Writes data to stdout at once. Throws Failure when it cannot be written.
+void write_data(std::string_view data);
+
+/// Writes one line of talk to stderr, "holt: " before it. What cannot be written is dropped.
+void talk(std::string_view line) noexcept;
+
+/// The same without a word before it.
+void talk_plainly(std::string_view line) noexcept;
+
+}  // namespace holt::cli
