@@ -95,8 +95,9 @@ class LeaseStore {
 
   /// Moves each lease's end to now + ttl, never back, if its owner still holds it: nothing that
   /// ended, was broken or belongs to another is brought back. (Never back: a request that was
-  /// delayed, or came twice, must not cut short what a later one was promised.) An owner in line
-  /// keeps its place instead. Answers in the order asked.
+  /// delayed, or came twice, must not cut short what a later one was promised.) Only for what is
+  /// held: an offer or a place in line of the owner is Lost{taken} here; those ask again with
+  /// acquire. Answers in the order asked.
   virtual asio::awaitable<std::vector<std::expected<void, Lost>>> renew(
       std::vector<LeaseRenewal> renewals, Instant deadline) = 0;
 

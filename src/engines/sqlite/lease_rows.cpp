@@ -127,12 +127,6 @@ std::uint32_t LeaseRows::place(Name const& name, std::string_view owner) {
   return static_cast<std::uint32_t>(query.integer(0));
 }
 
-bool LeaseRows::prolong_ticket(LeaseRenewal const& renewal) {
-  return Query(store_, sql::ticket_prolong, instance_, renewal.name.text(), renewal.owner.text(),
-               now_ns_, after(renewal.ttl.count()))
-             .run() > 0;
-}
-
 bool LeaseRows::drop_ticket(Name const& name, std::string_view owner) {
   return Query(store_, sql::ticket_drop, instance_, name.text(), owner).run() > 0;
 }

@@ -75,7 +75,6 @@ class LeaseRows {
   std::optional<std::string> third(Name const& name);
   /// Gives a place, or keeps the one there is. Answers which; 0 when the line is full.
   std::uint32_t stand_in_line(Name const& name, LeaseRequest const& request);
-  bool prolong_ticket(LeaseRenewal const& renewal);
   bool drop_ticket(Name const& name, std::string_view owner);
 
  private:

@@ -136,7 +136,9 @@ void AcquireStep::refuse(LeaseRows& rows, std::vector<Found> const& found, std::
     if (i != busy) give_up(rows, request_.names[i], found[i]);
   }
   auto answer = busy_with(*found[busy].look.lease, rows.now_ns());
-  if (request_.stand_in_line) {
+  // Who holds it and was asked to stop does not wait for itself.
+  bool const own = answer.holder == request_.owner;
+  if (request_.stand_in_line && !own) {
     answer.place = rows.stand_in_line(request_.names[busy], request_);
   }
   result_ = std::unexpected(std::move(answer));
@@ -161,14 +163,15 @@ void RenewStep::decide(LeaseRows& rows) {
   for (auto const& renewal : renewals_) results_.push_back(renew(rows, renewal));
 }
 
+/// About a lease that is held and nothing else: an offer or a place in line of the same owner is
+/// not what its holder believes to have.
 std::expected<void, Lost> RenewStep::renew(LeaseRows& rows, LeaseRenewal const& renewal) {
   if (rows.renew(renewal)) return {};
-  auto const look = rows.look(renewal.name);
-  if (look.has_tickets && rows.prolong_ticket(renewal)) return {};
-  if (!look.lease || look.lease->owner != renewal.owner.text()) return lost(LossReason::taken);
-  if (look.lease->broken) return lost(LossReason::broken, *look.lease->broken);
-  if (look.lease->until_ns <= rows.now_ns()) return lost(LossReason::expired);
-  return {};  // offered: the first place in line, which an offer keeps as long as it lives
+  auto const lease = rows.look(renewal.name).lease;
+  if (!lease || lease->owner != renewal.owner.text()) return lost(LossReason::taken);
+  if (lease->state == LeaseState::offered) return lost(LossReason::taken);
+  if (lease->broken) return lost(LossReason::broken, *lease->broken);
+  return lost(LossReason::expired);
 }
 
 void ReleaseStep::decide(LeaseRows& rows) {
