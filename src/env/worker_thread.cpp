@@ -17,13 +17,15 @@ std::thread start(char const* name, std::function<void()> body) {
   pthread_sigmask(SIG_SETMASK, &all, &before);
   std::thread thread;
   try {
-    thread = std::thread(std::move(body));
+    thread = std::thread([name, run = std::move(body)] {
+      pthread_setname_np(pthread_self(), name);
+      run();
+    });
   } catch (...) {
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     throw;
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  pthread_setname_np(thread.native_handle(), name);
   return thread;
 }
 

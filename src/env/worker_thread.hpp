@@ -10,7 +10,7 @@ namespace holt {
 
 class WorkerThread {
  public:
-  /// Starts `body` under a name of at most 15 bytes that debuggers show.
+  /// Starts `body` under a literal name of at most 15 bytes that debuggers show.
   WorkerThread(char const* name, std::function<void()> body);
   /// Joins. Not from the thread itself.
   ~WorkerThread();
