@@ -120,7 +120,7 @@ Message Stage::next() {
   for (auto const& worker : workers_) events.push_back({worker.socket.get(), POLLIN, 0});
   int const ready = ::poll(events.data(), events.size(), static_cast<int>(patience.count()));
   if (ready <= 0) throw Failure(ExitCode::failed, "no worker has said anything for ten seconds");
-  if (events[0].revents != 0) throw Failure(ExitCode::interrupted, "interrupted");
+  if (events[0].revents != 0) end_by_signal();
   auto const event = std::ranges::find_if(events, [](pollfd const& e) { return e.revents != 0; });
   auto const index = event - events.begin() - 1;
   std::array<char, 256> buffer{};
@@ -135,9 +135,13 @@ Message Stage::next() {
 
 void Stage::pause(milliseconds time) {
   pollfd event{signals_.get(), POLLIN, 0};
-  if (::poll(&event, 1, static_cast<int>(time.count())) > 0) {
-    throw Failure(ExitCode::interrupted, "interrupted");
-  }
+  if (::poll(&event, 1, static_cast<int>(time.count())) > 0) end_by_signal();
+}
+
+void Stage::end_by_signal() {
+  signalfd_siginfo info{};
+  static_cast<void>(::read(signals_.get(), &info, sizeof info));
+  throw Failure(static_cast<ExitCode>(128 + info.ssi_signo), "interrupted");
 }
 
 }  // namespace holt::cli

@@ -42,10 +42,10 @@ class Stage {
   void signal(int worker, int signal) const noexcept;
 
   /// The next message of any worker. Throws Failure when none comes for ten seconds, and
-  /// Failure{interrupted} on Ctrl-C.
+  /// as pause() does.
   [[nodiscard]] Message next();
 
-  /// Lets time pass. Throws Failure{interrupted} on Ctrl-C.
+  /// Lets time pass. Throws Failure on Ctrl-C and its kin.
   void pause(std::chrono::milliseconds time);
 
  private:
@@ -55,6 +55,7 @@ class Stage {
   };
 
   void start_worker(std::string const& store_url);
+  [[noreturn]] void end_by_signal();
 
   Descriptor signals_;
   std::vector<Worker> workers_;

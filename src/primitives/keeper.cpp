@@ -22,7 +22,12 @@ Instant KeptLease::deadline() const noexcept {
 
 void KeptLease::on_at_risk(std::function<void()> callback) {
   std::scoped_lock const lock(callback_mutex_);
-  at_risk_callback_ = std::move(callback);
+  if (loss() == LossReason::none) at_risk_callback_ = std::move(callback);
+}
+
+std::function<void()> KeptLease::take_callback() {
+  std::scoped_lock const lock(callback_mutex_);
+  return std::exchange(at_risk_callback_, nullptr);
 }
 
 Keeper::Keeper(Env& env, LeaseStore& store, SignalBus& signals, EventLog const& log)
@@ -130,10 +135,13 @@ LossReason Keeper::drop(KeptLease& lease, LossReason why, std::string_view detai
   auto const own = why == LossReason::released;
   log_.report(own ? LogLevel::info : LogLevel::warn, own ? "released" : "lost", lease.name(),
               lease.owner(), lease.fence(), detail.empty() ? to_string(why) : detail);
+  // What the user gave us goes where it may end anything, its client too: never on our own thread.
+  auto callback = lease.take_callback();
   if (own) {
     lease.stop_.request_stop();
   } else {
-    env_.call_user([stop = lease.stop_]() mutable { stop.request_stop(); });
+    env_.call_user(
+        [stop = lease.stop_, callback = std::move(callback)]() mutable { stop.request_stop(); });
   }
   std::scoped_lock const lock(mutex_);
   forget(lease);

@@ -57,6 +57,7 @@ class KeptLease {
 
  private:
   friend class Keeper;
+  std::function<void()> take_callback();
 
   Name name_;
   Owner owner_;

@@ -117,7 +117,10 @@ void pass_gate(Env& env, Connection& store, Place const& place, std::string cons
     store.wait_for_locks_until(env.now() + patience);
     if (!read_meta(store)) check_unused(store, place);
     store.execute("PRAGMA journal_mode = WAL");
+    // A power cut must not take a boot's step back: the next would raise the same fences again.
+    store.execute("PRAGMA synchronous = FULL");
     bring_up(store, place, boot_id);
+    if (place.sync == Sync::normal) store.execute("PRAGMA synchronous = NORMAL");
   } catch (...) {
     store.rollback();
     gate.unlock();
