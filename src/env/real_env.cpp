@@ -53,14 +53,18 @@ std::chrono::system_clock::time_point RealEnv::wall() const {
   return std::chrono::system_clock::now();
 }
 
+/// Asks the kernel for many at once. A forked child does not use this Env (it has no threads
+/// there), so it never draws what its parent is about to.
 std::uint64_t RealEnv::random() {
-  // Not buffered: a forked child must not repeat what its parent is about to use.
-  std::uint64_t bits = 0;
-  auto const got = ::getrandom(&bits, sizeof bits, 0);
-  if (got != sizeof bits) {
-    throw std::system_error(errno, std::generic_category(), "no randomness from the kernel");
+  std::scoped_lock const lock(random_mutex_);
+  if (random_left_ == 0) {
+    auto const got = ::getrandom(random_.data(), sizeof random_, 0);
+    if (got != sizeof random_) {
+      throw std::system_error(errno, std::generic_category(), "no randomness from the kernel");
+    }
+    random_left_ = random_.size();
   }
-  return bits;
+  return random_[--random_left_];
 }
 
 std::string RealEnv::boot_id() const {

@@ -12,6 +12,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 
+#include <array>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -52,6 +53,9 @@ class RealEnv final : public Env {
   TimerId next_id_ = 1;
   std::map<std::pair<Instant, TimerId>, Task> timers_;
   std::map<TimerId, Instant> times_;
+  std::mutex random_mutex_;
+  std::array<std::uint64_t, 64> random_{};
+  std::size_t random_left_ = 0;
   std::mutex blocking_mutex_;
   std::unique_ptr<Loop> blocking_;
   UserThread user_;

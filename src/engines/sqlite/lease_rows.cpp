@@ -37,24 +37,26 @@ Look LeaseRows::look(Name const& name) {
   HOLT_CHECK(query.next());
   Look look;
   look.has_tickets = query.integer(0) != 0;
-  if (query.null(1)) return look;
+  last_fence_ = query.null(1) ? 0 : query.integer(1);
+  if (query.null(2)) return look;
   auto& lease = look.lease.emplace();
-  lease.owner = query.text(1);
-  lease.fence = static_cast<std::uint64_t>(query.integer(2));
-  lease.state = static_cast<LeaseState>(query.integer(3));
-  lease.until_ns = query.integer(4);
-  lease.delay_ns = query.integer(5);
-  lease.note = query.text(6);
-  if (!query.null(7)) lease.broken = query.text(7);
+  lease.owner = query.text(2);
+  lease.fence = static_cast<std::uint64_t>(query.integer(3));
+  lease.state = static_cast<LeaseState>(query.integer(4));
+  lease.until_ns = query.integer(5);
+  lease.delay_ns = query.integer(6);
+  lease.note = query.text(7);
+  if (!query.null(8)) lease.broken = query.text(8);
   return look;
 }
 
 /// A counter that does not exist starts at the clock, so a lost file cannot bring old numbers back.
 std::uint64_t LeaseRows::draw_fence() {
-  Query last(store_, sql::fence_read, instance_);
-  auto const next = last.next() ? last.integer(0) + 1 : since_epoch_us(wall_);
-  Query(store_, sql::fence_write, instance_, next).run();
-  return static_cast<std::uint64_t>(next);
+  HOLT_CHECK(last_fence_ >= 0);
+  bool const first = last_fence_ == 0;
+  last_fence_ = first ? since_epoch_us(wall_) : last_fence_ + 1;
+  Query(store_, first ? sql::fence_start : sql::fence_write, instance_, last_fence_).run();
+  return static_cast<std::uint64_t>(last_fence_);
 }
 
 void LeaseRows::put(Name const& name, std::uint64_t fence, LeaseWrite const& lease) {

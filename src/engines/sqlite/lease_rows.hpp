@@ -85,6 +85,7 @@ class LeaseRows {
   std::string_view instance_;
   std::int64_t now_ns_;
   std::chrono::system_clock::time_point wall_;
+  std::int64_t last_fence_ = -1;  ///< 0: none was drawn yet; -1: not read, look() does
 };
 
 }  // namespace holt::sqlite

@@ -38,12 +38,8 @@ struct StoreFile::State : std::enable_shared_from_this<State> {
 
   [[nodiscard]] bool path_leads_elsewhere() const { return !(FileIdentity::of(path) == identity); }
 
-  /// The path is walked once in a while only: that costs more than the rest of a check. In between
-  /// a deleted or overwritten file is known by having no name left; one that was moved away, with
-  /// its folder perhaps, is known a moment later.
+  /// Looked at once a millisecond at the most: a busy writer would pay for nothing else.
   [[nodiscard]] bool changed() {
-    struct stat file{};
-    if (fd < 0 || ::fstat(fd, &file) != 0 || file.st_nlink == 0) return path_leads_elsewhere();
     auto const now = env.now().time_since_epoch().count();
     if (now - walked_ns.load(std::memory_order_relaxed) < walk_again_ns) return false;
     walked_ns.store(now, std::memory_order_relaxed);
@@ -68,7 +64,7 @@ struct StoreFile::State : std::enable_shared_from_this<State> {
 
   Env& env;
   std::string const path;
-  int const fd;  // O_PATH: closing it drops no locks
+  int const fd;  // keeps the inode's number from being used again; O_PATH: closing drops no locks
   FileIdentity const identity;
   TrustWord same_process;  // 0 in a forked child
   std::atomic<std::int64_t> walked_ns{0};

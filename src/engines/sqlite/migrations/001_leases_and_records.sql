@@ -13,14 +13,11 @@ CREATE TABLE meta (
   boot_id    TEXT    NOT NULL
 ) STRICT;
 
--- The last fence drawn, one counter for all names of an instance; it only grows.
-CREATE TABLE fence (
-  instance TEXT PRIMARY KEY,
-  value    INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
-
 -- state: 0 held, 1 offered to a waiter who has not confirmed. broken: why the holder was asked to
 -- stop, NULL when it was not. delay_ns: how long the name rests after until_ns.
+-- The row with the empty name, which no lease can have, is the instance's counter: its fence is the
+-- last one drawn, and it only grows. Beside the leases, and not in a table of its own, because a
+-- grant then writes one page instead of two.
 CREATE TABLE lease (
   instance    TEXT    NOT NULL,
   name        TEXT    NOT NULL,

@@ -10,6 +10,6 @@ WHERE (instance, name, slot) IN (
   WHERE (instance, name) > (?1, ?2)
   ORDER BY instance, name
   LIMIT ?4)
-AND until_ns + delay_ns <= ?3
+AND until_ns + delay_ns <= ?3 AND name <> ''
 AND NOT EXISTS (SELECT 1 FROM ticket AS t
                 WHERE t.instance = lease.instance AND t.name = lease.name);
