@@ -10,11 +10,14 @@ SEEDS ?= 10000
 # Same cache entries for every checkout: paths are hashed relative to this folder.
 export CCACHE_BASEDIR := $(CURDIR)
 export CCACHE_NOHASHDIR := 1
+# What the user has set for their own store must not reach the tests.
+unexport HOLT_STORE HOLT_INSTANCE
 
 install = @tools/install-packages.sh
 say = @echo "==>"
 sub = @$(MAKE) -s
-compile = cmake --build $(1) -j $(JOBS) $(if $(2),--target $(2))
+# flock: two makes at once must not build in the same folder.
+compile = flock $(1)/.lock cmake --build $(1) -j $(JOBS) $(if $(2),--target $(2))
 # --no-tests=error: a test run that finds no tests is broken, not green.
 run_tests = ctest --test-dir $(1) -j $(JOBS) --output-on-failure --progress --no-label-summary \
   --no-tests=error
@@ -73,8 +76,9 @@ clang: ## build all with clang 19 at -O2 and run unit and contract tests on that
 	$(say) running the unit and contract tests built by clang 19
 	@$(call run_tests,build/clang) -L '^(unit|contract|linkage)$$'
 
-lint: check ## tidy.py, clang-format and clang-tidy (ALL=1: every file, not only changed ones)
-	$(sub) build/clang/build.ninja
+lint: ## tidy.py, clang-format and clang-tidy (ALL=1: every file, not only changed ones)
+	$(install) build test
+	$(sub) check build/clang/build.ninja
 	$(say) running clang-tidy
 	@tools/clang-tidy.sh $(if $(ALL),--all)
 

@@ -2,8 +2,8 @@
 # The functions that the CMakeLists.txt files are written in.
 
 # holt_library(<name> [FOLDER <folder>] [EXCLUDE <file>...] [LINK <target>...])
-# One library per folder (default: the current one), from every .cpp in it (a new file is found by itself). A folder that
-# holds only headers, or nothing yet, gives an interface library. LINK is public.
+# One library per folder (default: the current one), from every .cpp in it; a new file is found by
+# itself. A folder of headers, or an empty one, gives an interface library. LINK is public.
 function(holt_library name)
   cmake_parse_arguments(arg "" "FOLDER" "EXCLUDE;LINK" ${ARGN})
   set(folder "${CMAKE_CURRENT_SOURCE_DIR}")

@@ -10,10 +10,6 @@ endif()
 
 add_custom_target(quick)  # what `make quick` builds
 add_custom_target(tsan)   # what `make tsan` builds
-if(TARGET holt)
-  add_dependencies(quick holt)
-  add_dependencies(tsan holt)
-endif()
 
 # holt_add_test(<name> LABELS <label>... COMMAND <command>... [TIMEOUT <seconds>])
 function(holt_add_test name)
@@ -41,7 +37,7 @@ function(holt_test_program name)
   endif()
   add_executable(${name} ${sources})
   target_link_libraries(${name} PRIVATE holt_test_support holt_warnings)
-  if(TARGET holt)
+  if(TARGET holt AND "process" IN_LIST arg_LABELS)
     add_dependencies(${name} holt)
     target_compile_definitions(${name} PRIVATE HOLT_BINARY="$<TARGET_FILE:holt>")
   endif()

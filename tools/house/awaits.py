@@ -75,6 +75,9 @@ def _bad_company(i, words, around, by_token) -> str:
         if around[j] is level and words[j] == "co_await":
             break  # reported at that one
         bracket = by_token.get(j)
+        if bracket and bracket.kind == "block":
+            j = bracket.close  # a lambda's body is a function of its own
+            continue
         captures = bracket and bracket.kind == "capture" and bracket.close > j + 1
         if captures and words[j + 1] != "[" and words[j - 1] != "[":
             return (

@@ -7,12 +7,17 @@ from house import cpp
 
 FREE = ("src/env/", "tests/", "bench/")  # may touch the machine's time, randomness and threads
 
+# The processes around a child of `holt run` have no Env: the watchdog waits on a timer of its own,
+# and a thread turns signals into a stop token while main is blocked in a call.
+WATCHDOG = ("src/cli/boot_timer",)
+SIGNALS = ("src/cli/interrupt",)
+
 # Primitives run on one thread. These are where callers on other threads meet it, and lock:
 #   keeper: the register of held leases; event: waited for on one thread, fired on another;
 #   lock: the register of waiters; nursery: work is spawned from any thread.
 MEETING_POINTS = tuple(f"src/primitives/{name}" for name in ("keeper", "event", "lock", "nursery"))
 
-# (rule, where it holds, where not, pattern in the code, what to do)
+# (rule, where it holds, where not (both: beginnings of paths), pattern in the code, what to do)
 BANS = [
     (
         "clock",
@@ -23,9 +28,16 @@ BANS = [
         "a clock is read, use Env::now() or Env::wall()",
     ),
     (
+        "clock",
+        ("src/base/", "src/contracts/", "src/primitives/", "src/engines/"),
+        (),
+        r"\bBootClock::now\b",
+        "a clock is read behind the simulator's back, use Env::now()",
+    ),
+    (
         "timer",
         "",
-        FREE,
+        FREE + WATCHDOG,
         r"\b(steady|system|deadline|high_resolution)_timer\b|\btimerfd_create\b",
         "a timer is made, use Env::sleep_until()",
     ),
@@ -46,7 +58,7 @@ BANS = [
     (
         "thread",
         "",
-        FREE,
+        FREE + SIGNALS,
         r"\bstd::j?thread\b(?!::)|\bstd::async\b|\bpthread_create\b",
         "a thread is started, use Env::blocking() or add it to src/env",
     ),

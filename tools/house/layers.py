@@ -69,7 +69,8 @@ LAYERS = [
     ),
     (
         "src/engines/sqlite/",
-        "std posix fmt public asio base contracts own sqlite3 engines/sqlite",
+        "std posix fmt public asio base contracts own sqlite3 engines/sqlite "
+        '"env/worker_thread.hpp"',
         "an engine knows contracts and its own driver, never primitives or another engine",
     ),
     (

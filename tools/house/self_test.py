@@ -26,6 +26,8 @@ LAYERS = [
     ("src/engines/sqlite/engine.cpp", '#include "engines/sqlite/connection.hpp"\n', []),
     ("src/engines/sqlite/engine.cpp", '#include "engines/redis/connection.hpp"\n', ["layer"]),
     ("src/engines/sqlite/engine.cpp", '#include "primitives/trust.hpp"\n', ["layer"]),
+    ("src/engines/sqlite/gate.cpp", '#include "env/worker_thread.hpp"\n', []),
+    ("src/engines/sqlite/gate.cpp", '#include "env/real_env.hpp"\n', ["layer"]),
     ("src/engines/registry.cpp", '#include "engines/sqlite/engine.hpp"\n', []),
     ("src/engines/registry.cpp", '#include "engines/sqlite/connection.hpp"\n', ["layer"]),
     ("src/client/open.cpp", '#include "engines/registry.hpp"\n#include "env/real_env.hpp"\n', []),
@@ -39,6 +41,8 @@ LAYERS = [
 BANS = [
     ("src/primitives/a.cpp", "auto t = std::chrono::steady_clock::now();\n", ["clock"]),
     ("src/cli/a.cpp", "clock_gettime(CLOCK_BOOTTIME, &t);\n", ["clock"]),
+    ("src/primitives/a.cpp", "auto t = BootClock::now();\n", ["clock"]),
+    ("src/client/a.cpp", "auto t = BootClock::now();\n", []),
     ("src/env/a.cpp", "auto t = std::chrono::steady_clock::now();\n", []),
     ("tests/unit/a.cpp", "auto t = std::chrono::steady_clock::now();\n", []),
     ("src/client/a.cpp", "// never steady_clock::now()\nauto s = \"rand()\";\n", []),
@@ -49,6 +53,7 @@ BANS = [
     ("src/client/a.cpp", "env.sleep_until(t);\nenv.sleep(t);\n", []),
     ("src/client/a.cpp", "std::jthread t(f);\n", ["thread"]),
     ("src/client/a.cpp", "std::thread::id owner;\n", []),
+    ("src/cli/interrupt.cpp", "thread_ = std::thread(f);\n", []),
     ("src/client/a.cpp", "asio::steady_timer t(ex);\n", ["timer"]),
     ("src/primitives/a.cpp", "co_spawn(ex, f(), detached);\n", ["detached"]),
     ("src/primitives/nursery.cpp", "co_spawn(ex, f(), detached);\n", []),
@@ -103,6 +108,7 @@ while (x < 3) { co_await f(a[1]); }
 std::vector<int> v{1, 2}; co_await f(v);
 Guard const g{a, b}; co_await f(std::move(g));
 std::ignore = co_await f();
+co_await initiate([](auto handler) { post([handler] { handler(); }); }, token);
 """
 
 BAD_AWAITS = """
