@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <expected>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -37,12 +38,15 @@ std::string_view cut(std::string_view& rest, bool digits) {
   return front;
 }
 
-/// Adds `count` units to `total`; false when that is more than can be counted.
+/// What fits into std::chrono::nanoseconds, 292 years: every clock can add it without overflow.
+constexpr std::int64_t longest_ms = std::numeric_limits<std::int64_t>::max() / 1'000'000;
+
+/// Adds `count` units to `total`; false when that is more than the longest duration.
 bool add(std::int64_t& total, std::string_view count, Unit unit) {
   std::int64_t number = 0;
   auto const read = std::from_chars(count.data(), count.data() + count.size(), number);
   return read.ec == std::errc{} && !__builtin_mul_overflow(number, unit.milliseconds, &number) &&
-         !__builtin_add_overflow(total, number, &total);
+         !__builtin_add_overflow(total, number, &total) && total <= longest_ms;
 }
 
 std::string complaint(std::string_view text, std::string_view unit) {

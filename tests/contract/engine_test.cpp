@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "contract/engine_test.hpp"
+
+#include "base/random_text.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace holt::test {
+
+Client::Client(TestStore& store, std::string const& instance)
+    : env_(store.env()), engine_(store.open(instance)) {
+  auto const record = [this](Signal const& signal) {
+    std::scoped_lock const lock(mutex_);
+    signals_.push_back(signal);
+    changed_.notify_all();
+  };
+  for (auto const topic : {topic::offer, topic::check}) {
+    subscriptions_.push_back(engine_->signals().subscribe(std::string(topic), record));
+  }
+  engine_->signals().listen();
+}
+
+Client::~Client() = default;
+
+Owner Client::owner() {
+  return Owner(engine_->signals().inbox(), random_token([this] { return env_.random(); }));
+}
+
+std::expected<LeaseGrant, Busy> Client::acquire(Name const& name, Owner const& owner,
+                                                Wish const& wish) {
+  return acquire_all({name}, owner, wish);
+}
+
+std::expected<LeaseGrant, Busy> Client::acquire_all(std::vector<Name> names, Owner const& owner,
+                                                    Wish const& wish) {
+  LeaseRequest request(std::move(names), owner, wish.ttl);
+  request.stand_in_line = wish.line;
+  request.ticket_ttl = wish.ticket_ttl;
+  request.priority = wish.priority;
+  request.delay = wish.delay;
+  request.note = wish.note;
+  return run(engine_->leases().acquire(std::move(request), deadline()));
+}
+
+Fence Client::take(Name const& name, Owner const& owner, Wish const& wish) {
+  auto const granted = acquire(name, owner, wish);
+  EXPECT_TRUE(granted) << name.text() << " is busy";
+  return granted ? granted->fences.at(0) : Fence();
+}
+
+std::uint32_t Client::wait_for(Name const& name, Owner const& owner, Wish wish) {
+  wish.line = true;
+  auto const answer = acquire(name, owner, wish);
+  EXPECT_FALSE(answer) << name.text() << " was free";
+  return answer ? 0 : answer.error().place;
+}
+
+std::expected<void, Lost> Client::renew(Name const& name, Owner const& owner, Nanos ttl) {
+  std::vector<LeaseRenewal> renewals;
+  renewals.emplace_back(name, owner, ttl);
+  return run(engine_->leases().renew(std::move(renewals), deadline())).at(0);
+}
+
+std::expected<void, Lost> Client::release(Name const& name, Owner const& owner) {
+  return run(engine_->leases().release(name, owner, deadline()));
+}
+
+BreakResult Client::break_lease(Name const& name, std::string const& reason, bool now,
+                                Fence fence) {
+  BreakRequest request(name, reason);
+  request.now = now;
+  request.fence = fence;
+  return run(engine_->leases().break_lease(std::move(request), deadline()));
+}
+
+std::optional<LeaseInfo> Client::find(Name const& name) {
+  return run(engine_->leases().find(name, deadline()));
+}
+
+LeasePage Client::list(std::string const& prefix, std::string const& cursor,
+                       std::uint32_t limit) {
+  return run(engine_->leases().list(prefix, cursor, limit, deadline()));
+}
+
+bool Client::hears(std::string_view topic, std::string_view text) {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, 5s, [&] {
+    return std::ranges::any_of(signals_, [&](Signal const& signal) {
+      return signal.topic == topic && signal.text == text;
+    });
+  });
+}
+
+bool Client::heard(std::string_view topic, std::string_view text) {
+  std::scoped_lock const lock(mutex_);
+  return std::ranges::any_of(signals_, [&](Signal const& signal) {
+    return signal.topic == topic && signal.text == text;
+  });
+}
+
+}  // namespace holt::test

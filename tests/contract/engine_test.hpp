@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The fixture of the contract suites: a fresh store of each engine, and clients on it whose calls
+// block. A test is a clause of a comment in src/contracts; its name says which.
+
+#include "contracts/engine.hpp"
+#include "support/engines.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace holt::test {
+
+using namespace std::chrono_literals;
+
+/// What a test asks for beside name and owner; the rest is as usual.
+struct Wish {
+  Nanos ttl = 1s;
+  bool line = false;  ///< stand in line
+  Nanos ticket_ttl = 10s;
+  int priority = 5;
+  Nanos delay{};
+  std::string note;
+};
+
+/// One client of the store: its own engine, its own inbox. Calls have 5 s. Any thread.
+class Client {
+ public:
+  explicit Client(TestStore& store, std::string const& instance = "default");
+  ~Client();
+  Client(Client const&) = delete;
+  Client& operator=(Client const&) = delete;
+
+  [[nodiscard]] Engine& engine() { return *engine_; }
+
+  /// An owner that nobody had before, with this client's inbox.
+  [[nodiscard]] Owner owner();
+
+  std::expected<LeaseGrant, Busy> acquire(Name const& name, Owner const& owner,
+                                          Wish const& wish = {});
+  std::expected<LeaseGrant, Busy> acquire_all(std::vector<Name> names, Owner const& owner,
+                                              Wish const& wish = {});
+  /// Acquires what must be free and answers the fence.
+  Fence take(Name const& name, Owner const& owner, Wish const& wish = {});
+  /// Stands in line for what must be busy and answers the place.
+  std::uint32_t wait_for(Name const& name, Owner const& owner, Wish wish = {});
+
+  std::expected<void, Lost> renew(Name const& name, Owner const& owner, Nanos ttl = 1s);
+  std::expected<void, Lost> release(Name const& name, Owner const& owner);
+  BreakResult break_lease(Name const& name, std::string const& reason, bool now = false,
+                          Fence fence = {});
+  std::optional<LeaseInfo> find(Name const& name);
+  LeasePage list(std::string const& prefix = {}, std::string const& cursor = {},
+                 std::uint32_t limit = 100);
+
+  /// Waits up to 5 s until this signal has come. Listens from the beginning.
+  bool hears(std::string_view topic, std::string_view text);
+  /// Whether it has come until now.
+  bool heard(std::string_view topic, std::string_view text);
+
+  [[nodiscard]] Instant deadline() { return env_.now() + 5s; }
+
+ private:
+  Env& env_;
+  std::unique_ptr<Engine> engine_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<Signal> signals_;
+  std::vector<SignalBus::Subscription> subscriptions_;
+};
+
+class EngineTest : public testing::TestWithParam<EngineUnderTest> {
+ protected:
+  std::unique_ptr<TestStore> store_ = GetParam().make();
+  Client client_{*store_};
+
+  void advance(Nanos by) { store_->advance(by); }
+};
+
+/// Makes the tests of `suite` run on every engine.
+#define HOLT_ON_EVERY_ENGINE(suite)                                                       \
+  INSTANTIATE_TEST_SUITE_P(Engines, suite, testing::ValuesIn(engines_under_test()),       \
+                           [](auto const& tested) { return tested.param.name; })
+
+}  // namespace holt::test

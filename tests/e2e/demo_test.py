@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""holt demo: it shows what it says, quickly, and leaves nothing behind."""
+
+import pathlib
+import re
+import signal
+import time
+import unittest
+
+from holt_case import BINARY, HoltCase, is_alive
+
+
+class DemoTest(HoltCase):
+    def setUp(self):
+        super().setUp()
+        self.temporary = self.folder / "tmp"
+        self.temporary.mkdir()
+        self.env["TMPDIR"] = str(self.temporary)
+
+    def workers(self) -> list[int]:
+        """The workers of demos that use our temporary folder."""
+        found = []
+        for process in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+            try:
+                words = process.read_bytes()
+            except OSError:
+                continue
+            if b"demo-worker" in words and str(self.temporary).encode() in words:
+                found.append(int(process.parent.name))
+        return [pid for pid in found if is_alive(pid)]
+
+    def test_it_shows_what_it_says(self):
+        began = time.monotonic()
+        shown = self.check(0, "demo").stdout
+        self.assertLess(time.monotonic() - began, 20)
+        self.assertRegex(shown, r"Worker \d is killed \(SIGKILL\) while it holds the lock")
+        self.assertRegex(shown, r"Worker \d is stopped \(SIGSTOP\) while it holds the lock")
+        self.assertRegex(shown, r"held\(\) is false")
+        self.assertRegex(shown, r"REFUSED")
+        self.assertRegex(shown, r"clean hand-overs +12, median \d+\.\d\d ms")
+        for claim in ("the stopped one saw held\\(\\) false", "its late write was refused",
+                      "no two holders at once"):
+            self.assertRegex(shown, rf"{claim} +true\n")
+        fences = [int(f) for f in re.findall(r"enters +fence (\d+)", shown)]
+        self.assertEqual(len(fences), 15)
+        self.assertEqual(fences, sorted(set(fences)))
+        self.assertEqual(list(self.temporary.iterdir()), [])
+        self.assertEqual(self.workers(), [])
+
+    def test_it_touches_no_other_store(self):
+        started = self.start("demo", env={"HOLT_STORE": "sqlite:///no/such/folder/x.db"})
+        self.wait_for(lambda: len(self.workers()) == 4, "four workers")
+        started.send_signal(signal.SIGINT)
+        self.finish(started, 130)
+        self.assertFalse(self.store.exists())
+
+    def test_ctrl_c_cleans_up(self):
+        for sent, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+            started = self.start("demo")
+            self.wait_for(lambda: len(self.workers()) == 4, "four workers")
+            started.send_signal(sent)
+            self.finish(started, code)
+            self.assertEqual(self.workers(), [])
+            self.assertEqual(list(self.temporary.iterdir()), [])
+
+    def test_killed_it_leaves_no_workers(self):
+        started = self.start("demo")
+        self.wait_for(lambda: len(self.workers()) == 4, "four workers")
+        started.kill()
+        self.wait_for(lambda: not self.workers(), "the workers to end")
+
+
+if __name__ == "__main__":
+    unittest.main()

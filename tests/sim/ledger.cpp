@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/ledger.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace holt::sim {
+
+Ledger::Objection Ledger::granted(LeaseRequest const& request, Name const& name, Fence fence,
+                                  Nanos started, Nanos now) {
+  auto& entry = entries_[name.text()];
+  bool const again = entry.owner == request.owner && entry.fence == fence;
+  if (!again && fence <= entry.fence) {
+    return fmt::format("fences grow: {} got fence {} for {} after {} was granted to {}",
+                       request.owner.text(), fence.value(), name.text(), entry.fence.value(),
+                       entry.owner.text());
+  }
+  if (!again && !entry.let_go && now < entry.not_before) {
+    return fmt::format("a name is granted once: {} got {} {} ms before that of {} can have ended",
+                       request.owner.text(), name.text(),
+                       (entry.not_before - now) / std::chrono::milliseconds(1),
+                       entry.owner.text());
+  }
+  if (!again) entry = Entry{request.owner, fence, false, {}, {}};
+  entry.not_before = std::max(entry.not_before, started + request.ttl);
+  entry.not_after = std::max(entry.not_after, now + request.ttl);
+  return std::nullopt;
+}
+
+Ledger::Objection Ledger::renewed(LeaseRenewal const& renewal, Nanos started, Nanos now) {
+  auto& entry = entries_[renewal.name.text()];
+  if (entry.owner != renewal.owner) {
+    return fmt::format("only the owner renews: {} renewed {} of {}", renewal.owner.text(),
+                       renewal.name.text(), entry.owner.text());
+  }
+  if (entry.not_after <= started) {
+    return fmt::format("what has ended is not renewed: {} of {}", renewal.name.text(),
+                       renewal.owner.text());
+  }
+  entry.not_before = std::max(entry.not_before, started + renewal.ttl);
+  entry.not_after = std::max(entry.not_after, now + renewal.ttl);
+  return std::nullopt;
+}
+
+void Ledger::releasing(Name const& name, Owner const& owner) {
+  auto& entry = entries_[name.text()];
+  if (entry.owner == owner) entry.let_go = true;
+}
+
+void Ledger::freeing(Name const& name) { entries_[name.text()].let_go = true; }
+
+}  // namespace holt::sim

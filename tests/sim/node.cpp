@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/node.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+
+namespace holt::sim {
+namespace {
+
+EventLog trace_log(World& world, NodeId node) {
+  auto const sink = [&world, node](LogEvent const& event) {
+    world.say(node, fmt::format("{} {} {} {} {}", event.event, event.name, event.owner,
+                                event.fence, event.reason));
+  };
+  return {sink, LogLevel::debug, "sim", false};
+}
+
+}  // namespace
+
+Node::Node(Surroundings around, NodeId id, Skew skew)
+    : around_(around),
+      id_(id),
+      env_(around.world, id, skew, around.options.seed, around.options.faults.lateness),
+      bus_(around.hub, around.world, id),
+      link_(env_, around.store_env, around.store, around.checker, around.options.faults,
+            around.options.seed),
+      log_(trace_log(around.world, id)),
+      keeper_(env_, link_, bus_, log_),
+      locks_(env_, link_, bus_, keeper_, log_),
+      client_ended_(env_) {}
+
+void Node::start_clients() {
+  Tools const tools{env_, link_, locks_, around_.checker, around_.options, around_.phase};
+  for (std::uint32_t i = 1; i <= around_.options.clients; ++i) {
+    auto const name = fmt::format("{}-{}", around_.world.name(id_), i);
+    clients_.push_back(std::make_unique<Client>(tools, name));
+    ++running_;
+    auto const done = [this](std::exception_ptr error) {
+      if (error) std::rethrow_exception(error);
+      --running_;
+      client_ended_.set();
+    };
+    asio::co_spawn(env_.executor(), clients_.back()->run(), done);
+  }
+}
+
+void Node::crash() {
+  crashed_ = true;
+  around_.world.crash(id_);
+  bus_.unplug();
+  link_.unplug();
+  for (auto const& client : clients_) client->die();
+}
+
+void Node::heal() {
+  around_.world.resume(id_);
+  link_.cut(false);
+  link_.heal();
+}
+
+bool Node::served() const {
+  return std::ranges::all_of(clients_, [](auto const& client) { return client->served(); });
+}
+
+void Node::close() {
+  around_.world.revive(id_);
+  auto const done = [this](std::exception_ptr error) {
+    if (error) std::rethrow_exception(error);
+    closed_ = true;
+  };
+  asio::co_spawn(env_.executor(), close_parts(), done);
+}
+
+asio::awaitable<void> Node::close_parts() {
+  while (running_ > 0) {
+    [[maybe_unused]] bool const ended = co_await client_ended_.wait_until(Instant::max());
+  }
+  keeper_.drop_all(LossReason::closed);
+  co_await locks_.close();
+  co_await keeper_.close();
+}
+
+}  // namespace holt::sim

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Node: one simulated process, wired as the client library wires a real one: its own clock, its
+// own way to the store, one keeper, one Locks, and some clients on top.
+
+#include "base/log.hpp"
+#include "primitives/keeper.hpp"
+#include "primitives/lock.hpp"
+#include "sim/checker.hpp"
+#include "sim/client.hpp"
+#include "sim/faulty_lease_store.hpp"
+#include "sim/signal_bus.hpp"
+#include "support/sim_env.hpp"
+
+#include <memory>
+#include <vector>
+
+namespace holt::sim {
+
+/// What all nodes of a world share.
+struct Surroundings {
+  World& world;
+  SignalHub& hub;
+  SimEnv& store_env;
+  LeaseStore& store;
+  Checker& checker;
+  Options const& options;
+  Phase& phase;
+};
+
+class Node {
+ public:
+  Node(Surroundings around, NodeId id, Skew skew);
+
+  void start_clients();
+  /// From here on nothing of it is seen or heard; what it sent may still arrive.
+  void crash();
+  /// From here on only ordinary delays.
+  void heal();
+  /// Lets clients and loops come to their end; closed() tells when they have.
+  void close();
+  /// Its calls fail at once: the quickest way to an end.
+  void unplug() { link_.unplug(); }
+
+  [[nodiscard]] NodeId id() const { return id_; }
+  [[nodiscard]] SimEnv& env() { return env_; }
+  [[nodiscard]] FaultyLeaseStore& link() { return link_; }
+  [[nodiscard]] bool crashed() const { return crashed_; }
+  [[nodiscard]] bool closed() const { return closed_; }
+  /// All clients have what they were to have.
+  [[nodiscard]] bool served() const;
+  [[nodiscard]] bool idle() const { return running_ == 0; }
+
+ private:
+  asio::awaitable<void> close_parts();
+
+  Surroundings around_;
+  NodeId id_;
+  SimEnv env_;
+  SimSignalBus bus_;
+  FaultyLeaseStore link_;
+  EventLog log_;
+  Keeper keeper_;
+  Locks locks_;
+  std::vector<std::unique_ptr<Client>> clients_;
+  Event client_ended_;
+  int running_ = 0;
+  bool crashed_ = false;
+  bool closed_ = false;
+};
+
+}  // namespace holt::sim

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/options.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace holt::sim {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr std::uint32_t half = 500'000;
+
+/// On in half of the seeds, then anything up to `most`.
+std::uint32_t sometimes(Random& random, std::uint32_t most) {
+  if (!random.chance(half)) return 0;
+  return static_cast<std::uint32_t>(random.between(1, most));
+}
+
+/// Often hardly any: what a margin is there for is not seen behind long delays.
+Nanos choose_delay(Random& random, Nanos longest) {
+  if (random.chance(half)) return random.between(microseconds(20), microseconds(200));
+  return random.between(microseconds(200), longest);
+}
+
+void choose_clocks(Random& random, FaultOptions& faults) {
+  if (random.chance(half)) faults.drift_ppm = random.chance(half) ? 1000 : random.between(1, 1000);
+  faults.wall_steps = random.chance(half);
+}
+
+void choose_link_faults(Random& random, FaultOptions& faults, Nanos ttl) {
+  faults.delay = choose_delay(random, milliseconds(20));
+  faults.ordered = random.chance(half / 2);
+  faults.slow = sometimes(random, 300'000);
+  faults.slow_delay = random.between(milliseconds(50), ttl * 2);
+  faults.refused = sometimes(random, 150'000);
+  faults.lost = sometimes(random, 150'000);
+  faults.reply_lost = sometimes(random, 150'000);
+  faults.reset = sometimes(random, 100'000);
+  faults.repeated = sometimes(random, 150'000);
+  faults.signal_delay = random.between(milliseconds(1), milliseconds(50));
+  faults.signal_lost = sometimes(random, 900'000);
+  faults.signal_repeated = sometimes(random, 300'000);
+  faults.tells_dead = sometimes(random, 1'000'000);
+  if (random.chance(half)) faults.cut_every = random.between(seconds(3), seconds(20));
+  faults.cut = random.between(milliseconds(100), ttl * 3);
+}
+
+void choose_node_faults(Random& random, FaultOptions& faults, Nanos ttl) {
+  if (random.chance(half)) faults.pause_every = random.between(seconds(2), seconds(15));
+  faults.pause = random.between(milliseconds(50), ttl * 3);
+  if (random.chance(half)) faults.crash_every = random.between(seconds(15), seconds(60));
+  if (random.chance(half / 2)) faults.stall_every = random.between(seconds(10), seconds(40));
+  faults.stall = random.between(milliseconds(20), ttl * 2);
+  if (random.chance(half)) faults.lateness = random.between(milliseconds(0), milliseconds(20));
+}
+
+void choose_work(Random& random, Options& options) {
+  options.nodes = static_cast<std::uint32_t>(random.between(3, 5));
+  options.clients = static_cast<std::uint32_t>(random.between(1, 3));
+  options.names = static_cast<std::uint32_t>(random.between(1, 3));
+  options.shortest_ttl = random.between(milliseconds(300), milliseconds(600));
+  options.longest_ttl = random.between(milliseconds(600), milliseconds(3000));
+  if (random.chance(half)) options.disk = random.between(Nanos(1000), milliseconds(2));
+  options.storm = random.between(seconds(20), seconds(60));
+  options.breaks = random.chance(half);
+  options.breaks_now = options.breaks && random.chance(half / 2);
+  options.extends = random.chance(half);
+  options.cancels = random.chance(half);
+  options.strangers = random.chance(half);
+}
+
+}  // namespace
+
+Options options_of(std::uint64_t seed) {
+  Random random(seed, "options");
+  Options options;
+  options.seed = seed;
+  options.calm = random.chance(half / 2);
+  choose_work(random, options);
+  auto& faults = options.faults;
+  choose_clocks(random, faults);
+  faults.delay = choose_delay(random, milliseconds(2));
+  if (options.calm) return options;
+  choose_link_faults(random, faults, options.longest_ttl);
+  choose_node_faults(random, faults, options.longest_ttl);
+  return options;
+}
+
+std::string describe(Options const& options) {
+  auto const& faults = options.faults;
+  auto text = fmt::format("{} nodes={} clients={} names={}", options.calm ? "calm" : "stormy",
+                          options.nodes, options.clients, options.names);
+  auto const add = [&text](char const* name, std::int64_t value) {
+    if (value != 0) text += fmt::format(" {}={}", name, value);
+  };
+  auto const add_ms = [&add](char const* name, Nanos value) {
+    add(name, std::chrono::ceil<milliseconds>(value).count());
+  };
+  add_ms("ttl_min_ms", options.shortest_ttl);
+  add_ms("ttl_max_ms", options.longest_ttl);
+  add_ms("storm_ms", options.storm);
+  add("disk_us", options.disk.count() / 1000);
+  add("breaks", options.breaks);
+  add("breaks_now", options.breaks_now);
+  add("extends", options.extends);
+  add("cancels", options.cancels);
+  add("strangers", options.strangers);
+  add("delay_us", faults.delay / microseconds(1));
+  add("ordered", faults.ordered);
+  add("slow_ppm", faults.slow);
+  if (faults.slow != 0) add_ms("slow_ms", faults.slow_delay);
+  add("refused_ppm", faults.refused);
+  add("lost_ppm", faults.lost);
+  add("reply_lost_ppm", faults.reply_lost);
+  add("reset_ppm", faults.reset);
+  add("repeated_ppm", faults.repeated);
+  add_ms("signal_delay_ms", faults.signal_delay);
+  add("signal_lost_ppm", faults.signal_lost);
+  add("signal_repeated_ppm", faults.signal_repeated);
+  add("tells_dead_ppm", faults.tells_dead);
+  add_ms("pause_every_ms", faults.pause_every);
+  if (faults.pause_every > Nanos{}) add_ms("pause_ms", faults.pause);
+  add_ms("crash_every_ms", faults.crash_every);
+  add_ms("cut_every_ms", faults.cut_every);
+  if (faults.cut_every > Nanos{}) add_ms("cut_ms", faults.cut);
+  add_ms("stall_every_ms", faults.stall_every);
+  if (faults.stall_every > Nanos{}) add_ms("stall_ms", faults.stall);
+  add("drift_ppm", faults.drift_ppm);
+  add("wall_steps", faults.wall_steps);
+  add_ms("lateness_ms", faults.lateness);
+  return text;
+}
+
+}  // namespace holt::sim

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/simulation.hpp"
+
+#include "base/random_text.hpp"
+#include "sim/node.hpp"
+#include "sim/real_store.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include <holt/error.hpp>
+
+namespace holt::sim {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+constexpr std::size_t most_nodes = 12;
+constexpr std::uint64_t most_steps = 5'000'000;
+/// Everything must be over this long after healing.
+constexpr minutes most_recovery{5};
+/// The first draw of a fence starts at the wall clock; steps before it would show in the trace.
+constexpr seconds first_wall_step{5};
+
+class Simulation {
+ public:
+  explicit Simulation(Options const& options);
+
+  Result run(std::function<void(std::string const&)> listener);
+  /// Every coroutine has ended, so that this may be destroyed.
+  [[nodiscard]] bool ended() const;
+
+ private:
+  void add_node();
+  Skew draw_skew();
+  /// Calls `fault` again and again, about every `mean`, as long as the storm lasts.
+  void repeat(Nanos mean, std::function<void()> fault);
+  void start_faults();
+  Node* pick_running();
+  void pause_one();
+  void cut_one();
+  void crash_one();
+  void stall_store();
+  void step_wall();
+  void heal();
+
+  [[nodiscard]] bool all_served() const;
+  [[nodiscard]] bool nothing_under_way() const;
+  void go_on_until(std::function<bool()> const& done, Nanos until, char const* promise);
+  void clean_up();
+  void check_nothing_left();
+  void for_each_name(std::function<asio::awaitable<void>(Name)> const& work);
+  Owner passer_by();
+  asio::awaitable<void> disappear(Name name);
+  asio::awaitable<void> take_and_release(Name name);
+  void end();
+
+  Options const options_;
+  World world_;
+  Random random_;
+  Checker checker_;
+  Phase phase_;
+  NodeId store_id_;
+  SignalHub hub_;
+  SimEnv store_env_;
+  SimSignalBus store_bus_;
+  RealStore store_;
+  std::vector<std::unique_ptr<Node>> nodes_;
+  int errands_ = 0;  ///< of our own at the store, under way
+};
+
+NodeId add_outside(World& world) { return world.add_node("world"); }
+
+Simulation::Simulation(Options const& options)
+    : options_(options),
+      world_(options.seed),
+      random_(options.seed, "nemesis"),
+      checker_(world_, options_),
+      phase_{.outside = add_outside(world_)},
+      store_id_(world_.add_node("store")),
+      hub_(world_, options_.faults, options.seed),
+      store_env_(world_, store_id_, Skew{}, options.seed),
+      store_bus_(hub_, world_, store_id_),
+      store_(store_env_, store_bus_) {
+  store_env_.block_for(options.disk);
+}
+
+Skew Simulation::draw_skew() {
+  Skew skew;
+  skew.offset = random_.between(minutes(1), std::chrono::hours(1000));
+  auto const most = options_.faults.drift_ppm;
+  skew.drift_ppm = random_.chance(500'000) ? -most : random_.between(-most, most);
+  return skew;
+}
+
+void Simulation::add_node() {
+  if (nodes_.size() >= most_nodes) return;
+  auto const id = world_.add_node(fmt::format("n{}", nodes_.size() + 1));
+  Surroundings const around{world_,   hub_,     store_env_, store_.leases(),
+                            checker_, options_, phase_};
+  nodes_.push_back(std::make_unique<Node>(around, id, draw_skew()));
+  if (phase_.healed) nodes_.back()->heal();
+  nodes_.back()->start_clients();
+}
+
+void Simulation::repeat(Nanos mean, std::function<void()> fault) {
+  if (mean == Nanos{}) return;
+  auto const when = world_.now() + random_.between(Nanos{}, mean * 2);
+  if (when >= options_.storm) return;
+  world_.schedule(phase_.outside, when, [this, mean, fault] {
+    fault();
+    repeat(mean, fault);
+  });
+}
+
+void Simulation::start_faults() {
+  auto const& faults = options_.faults;
+  auto const each = static_cast<std::int64_t>(options_.nodes);
+  repeat(faults.pause_every / each, [this] { pause_one(); });
+  repeat(faults.cut_every / each, [this] { cut_one(); });
+  repeat(faults.crash_every / each, [this] { crash_one(); });
+  repeat(faults.stall_every, [this] { stall_store(); });
+  if (faults.wall_steps) repeat(seconds(3), [this] { step_wall(); });
+  world_.schedule(phase_.outside, options_.storm, [this] { heal(); });
+}
+
+Node* Simulation::pick_running() {
+  auto& node = *nodes_[static_cast<std::size_t>(random_.between(0, std::ssize(nodes_) - 1))];
+  return world_.state(node.id()) == World::State::running ? &node : nullptr;
+}
+
+void Simulation::pause_one() {
+  auto* const node = pick_running();
+  auto const how_long = random_.between(milliseconds(1), options_.faults.pause);
+  if (node == nullptr) return;
+  world_.pause(node->id());
+  world_.schedule(phase_.outside, world_.now() + how_long,
+                  [this, id = node->id()] { world_.resume(id); });
+}
+
+void Simulation::cut_one() {
+  auto* const node = pick_running();
+  auto const how_long = random_.between(milliseconds(1), options_.faults.cut);
+  if (node == nullptr) return;
+  world_.say(node->id(), "is cut off");
+  node->link().cut(true);
+  world_.schedule(phase_.outside, world_.now() + how_long, [node] { node->link().cut(false); });
+}
+
+void Simulation::crash_one() {
+  auto* const node = pick_running();
+  auto const back_after = random_.between(milliseconds(1), seconds(5));
+  if (node == nullptr) return;
+  node->crash();
+  world_.schedule(phase_.outside, world_.now() + back_after, [this] { add_node(); });
+}
+
+void Simulation::stall_store() {
+  auto const how_long = random_.between(milliseconds(1), options_.faults.stall);
+  if (world_.state(store_id_) != World::State::running) return;
+  world_.pause(store_id_);
+  world_.schedule(phase_.outside, world_.now() + how_long, [this] { world_.resume(store_id_); });
+}
+
+/// Not in the trace: it must change nothing.
+void Simulation::step_wall() {
+  Random steps(options_.seed + static_cast<std::uint64_t>(world_.now().count()), "wall");
+  if (world_.now() < first_wall_step) return;
+  auto const by = steps.between(-std::chrono::hours(1), std::chrono::hours(1));
+  auto const which = steps.between(0, std::ssize(nodes_));
+  auto& env = which == 0 ? store_env_ : nodes_[static_cast<std::size_t>(which - 1)]->env();
+  env.step_wall(by);
+}
+
+void Simulation::heal() {
+  world_.say(phase_.outside, "healed");
+  phase_.healed = true;
+  hub_.heal();
+  world_.resume(store_id_);
+  for (auto const& node : nodes_) {
+    if (!node->crashed()) node->heal();
+  }
+}
+
+bool Simulation::all_served() const {
+  return phase_.healed && std::ranges::all_of(nodes_, [](auto const& node) {
+           return node->served() && (node->crashed() || node->idle());
+         });
+}
+
+bool Simulation::nothing_under_way() const {
+  return errands_ == 0 && std::ranges::all_of(nodes_, [](auto const& node) {
+           return node->link().under_way() == 0;
+         });
+}
+
+bool Simulation::ended() const {
+  return nothing_under_way() &&
+         std::ranges::all_of(nodes_, [](auto const& node) { return node->closed(); });
+}
+
+/// Lets things happen until `done`, and looks at them. That it ends is itself a promise.
+void Simulation::go_on_until(std::function<bool()> const& done, Nanos until,
+                             char const* promise) {
+  while (!checker_.violation() && !done()) {
+    auto const more = world_.step();
+    checker_.after_event();
+    if (!more || world_.now() > until || world_.steps() > most_steps) {
+      checker_.violated(fmt::format("{} (steps {})", promise, world_.steps()));
+    }
+  }
+}
+
+/// All leases are released or ended, all waiters gone. Without faults nothing may be left. Then
+/// each name is taken and waited for by somebody who is never seen again: when both have ended,
+/// it must be free for the first who asks, and gone when that one has released it.
+void Simulation::clean_up() {
+  if (options_.calm) check_nothing_left();
+  for_each_name([this](Name name) { return disappear(name); });
+  auto const quiet = world_.now() + options_.longest_ttl * 20 + seconds(15);
+  bool waited = false;
+  world_.schedule(phase_.outside, quiet, [&waited] { waited = true; });
+  go_on_until([&waited] { return waited; }, quiet + seconds(1), "time passes");
+  for_each_name([this](Name name) { return take_and_release(name); });
+  check_nothing_left();
+}
+
+void Simulation::check_nothing_left() {
+  go_on_until([this] { return nothing_under_way(); }, world_.now() + minutes(1),
+              "the store answers every request");
+  if (checker_.violation()) return;
+  auto const left = store_.leftovers();
+  if (!left.empty()) checker_.violated("nothing stays behind in the store: " + left);
+}
+
+void Simulation::for_each_name(std::function<asio::awaitable<void>(Name)> const& work) {
+  for (std::uint32_t i = 1; i <= options_.names; ++i) {
+    ++errands_;
+    auto const done = [this](std::exception_ptr error) {
+      if (error) std::rethrow_exception(error);
+      --errands_;
+    };
+    asio::co_spawn(store_env_.executor(), work(Name(fmt::format("name-{}", i))), done);
+  }
+}
+
+Owner Simulation::passer_by() {
+  return {"passer-by", random_token([this] { return random_.next(); })};
+}
+
+asio::awaitable<void> Simulation::disappear(Name name) {
+  auto const deadline = store_env_.now() + seconds(1);
+  for (int i = 0; i < 3; ++i) {
+    LeaseRequest request({name}, passer_by(), options_.longest_ttl);
+    request.stand_in_line = true;
+    request.ticket_ttl = options_.longest_ttl * 2;
+    [[maybe_unused]] std::expected<LeaseGrant, Busy> const granted =
+        co_await store_.leases().acquire(std::move(request), deadline);
+  }
+}
+
+asio::awaitable<void> Simulation::take_and_release(Name name) {
+  auto const owner = passer_by();
+  auto const deadline = store_env_.now() + seconds(1);
+  LeaseRequest request({name}, owner, seconds(1));
+  std::expected<LeaseGrant, Busy> const granted =
+      co_await store_.leases().acquire(std::move(request), deadline);
+  if (!granted) {
+    checker_.violated(fmt::format("{} is free in the end, not held by {}", name.text(),
+                                  granted.error().holder.text()));
+  }
+  [[maybe_unused]] std::expected<void, Lost> const released =
+      co_await store_.leases().release(name, owner, deadline);
+}
+
+/// Everything comes to its end, cut off from everything; nothing is judged any more.
+void Simulation::end() {
+  phase_.ending = true;
+  world_.resume(store_id_);
+  for (auto const& node : nodes_) node->unplug();
+  for (auto const& node : nodes_) node->close();
+  auto const last_step = world_.steps() + most_steps;
+  while (!ended() && world_.steps() < last_step && world_.step()) {
+  }
+}
+
+Result Simulation::run(std::function<void(std::string const&)> listener) {
+  world_.trace().listener = std::move(listener);
+  start_faults();
+  for (std::uint32_t i = 0; i < options_.nodes; ++i) add_node();
+  go_on_until([this] { return all_served(); }, options_.storm + most_recovery,
+              "everyone is served once the world is healthy");
+  if (!checker_.violation()) clean_up();
+  Result result;
+  result.violation = checker_.violation();
+  result.hash = world_.trace().hash();
+  result.steps = world_.steps();
+  result.grants = checker_.grants();
+  result.writes = checker_.writes();
+  result.refused = checker_.refused();
+  result.simulated = world_.now();
+  result.longest_wait = phase_.longest_wait;
+  result.last_lines = world_.trace().last();
+  world_.trace().listener = {};
+  end();
+  return result;
+}
+
+}  // namespace
+
+Result simulate(Options const& options, std::function<void(std::string const&)> listener) {
+  auto simulation = std::make_unique<Simulation>(options);
+  auto result = simulation->run(std::move(listener));
+  if (!simulation->ended()) {
+    // Destroying what still runs would crash; only a broken mutant gets here.
+    if (!result.violation) result.violation = "everything ends when it is closed";
+    [[maybe_unused]] auto* const abandoned = simulation.release();
+  }
+  return result;
+}
+
+}  // namespace holt::sim

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "support/engines.hpp"
+
+#include <stdlib.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <ostream>
+#include <system_error>
+
+namespace holt::test {
+namespace {
+
+class SqliteTestStore final : public TestStore {
+ public:
+  [[nodiscard]] std::string url() const override { return "sqlite://" + folder_.file("holt.db"); }
+  [[nodiscard]] Env& env() override { return env_; }
+  void advance(std::chrono::nanoseconds by) override { env_.advance(by); }
+
+ private:
+  TemporaryFolder folder_;
+  TestEnv env_;
+};
+
+template <class Store>
+std::unique_ptr<TestStore> make() {
+  return std::make_unique<Store>();
+}
+
+}  // namespace
+
+std::vector<EngineUnderTest> engines_under_test() {
+  return {
+      {"sqlite", make<SqliteTestStore>},
+  };
+}
+
+void PrintTo(EngineUnderTest const& engine, std::ostream* out) { *out << engine.name; }
+
+TemporaryFolder::TemporaryFolder() {
+  auto pattern = (std::filesystem::temp_directory_path() / "holt-test-XXXXXX").string();
+  if (::mkdtemp(pattern.data()) == nullptr) {
+    throw std::system_error(errno, std::generic_category(), "cannot make " + pattern);
+  }
+  path_ = std::filesystem::canonical(pattern).string();
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+}  // namespace holt::test

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The engines that the contract tests run on, each as a fresh store that clients can be opened on.
+// One more engine is one more TestStore and one more line in engines_under_test().
+
+#include "contracts/engine.hpp"
+#include "contracts/env.hpp"
+#include "env/real_env.hpp"
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include <atomic>
+#include <exception>
+#include <iosfwd>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace holt::test {
+
+/// The machine, with a clock that can be set forward: a test of an expiry need not wait for it.
+/// Timers keep the time they were set for; tests of engines set none.
+class TestEnv final : public Env {
+ public:
+  void advance(std::chrono::nanoseconds by) { offset_ += by.count(); }
+  /// As if the machine had been started again.
+  void reboot(std::string boot_id) { boot_id_ = std::move(boot_id); }
+
+  [[nodiscard]] Instant now() const override { return real_.now() + offset(); }
+  [[nodiscard]] std::chrono::system_clock::time_point wall() const override {
+    return real_.wall();
+  }
+  std::uint64_t random() override { return real_.random(); }
+  [[nodiscard]] std::string boot_id() const override {
+    return boot_id_ ? *boot_id_ : real_.boot_id();
+  }
+  TimerId call_at(Instant when, Task task) override {
+    return real_.call_at(when - offset(), std::move(task));
+  }
+  void cancel(TimerId timer) override { real_.cancel(timer); }
+  [[nodiscard]] asio::any_io_executor executor() override { return real_.executor(); }
+  [[nodiscard]] asio::any_io_executor blocking() override { return real_.blocking(); }
+  void call_user(Task task) override { real_.call_user(std::move(task)); }
+
+ private:
+  [[nodiscard]] std::chrono::nanoseconds offset() const {
+    return std::chrono::nanoseconds(offset_.load());
+  }
+
+  RealEnv real_;
+  std::atomic<std::int64_t> offset_{0};
+  std::optional<std::string> boot_id_;
+};
+
+/// A folder that goes with its owner.
+class TemporaryFolder {
+ public:
+  TemporaryFolder();
+  ~TemporaryFolder();
+  TemporaryFolder(TemporaryFolder const&) = delete;
+  TemporaryFolder& operator=(TemporaryFolder const&) = delete;
+
+  [[nodiscard]] std::string const& path() const { return path_; }
+  [[nodiscard]] std::string file(std::string const& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
+/// A fresh, empty store of one engine. Clients must go before it.
+class TestStore {
+ public:
+  virtual ~TestStore() = default;
+
+  /// Where it is; another process can open it too.
+  [[nodiscard]] virtual std::string url() const = 0;
+  [[nodiscard]] virtual Env& env() = 0;
+  /// Lets time pass for the store: by setting its clock where that is possible, else by waiting.
+  virtual void advance(std::chrono::nanoseconds by) = 0;
+
+  /// One more client.
+  [[nodiscard]] std::unique_ptr<Engine> open(std::string const& instance = "default") {
+    return open_engine(env(), {url(), instance});
+  }
+};
+
+struct EngineUnderTest {
+  std::string name;
+  std::unique_ptr<TestStore> (*make)();
+
+  friend void PrintTo(EngineUnderTest const& engine, std::ostream* out);
+};
+
+[[nodiscard]] std::vector<EngineUnderTest> engines_under_test();
+
+/// Runs the coroutine on this thread, on a loop of its own, to its end; throws what it throws.
+template <class T>
+T run(asio::awaitable<T> work) {
+  asio::io_context loop(1);
+  std::optional<T> result;
+  std::exception_ptr error;
+  asio::co_spawn(loop, std::move(work), [&](std::exception_ptr thrown, T value) {
+    error = std::move(thrown);
+    if (!error) result.emplace(std::move(value));
+  });
+  loop.run();
+  if (error) std::rethrow_exception(error);
+  return std::move(*result);
+}
+
+inline void run(asio::awaitable<void> work) {
+  asio::io_context loop(1);
+  std::exception_ptr error;
+  asio::co_spawn(loop, std::move(work), [&](std::exception_ptr thrown) { error = thrown; });
+  loop.run();
+  if (error) std::rethrow_exception(error);
+}
+
+}  // namespace holt::test
