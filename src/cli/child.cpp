@@ -24,6 +24,7 @@ std::string_view variable_of(std::string_view setting) {
 
 std::vector<char*> pointers(std::vector<std::string> const& texts) {
   std::vector<char*> result;
+  result.reserve(texts.size() + 1);
   for (auto const& text : texts) result.push_back(const_cast<char*>(text.c_str()));
   return result;
 }
@@ -66,11 +67,13 @@ ChildStart start_child(ChildSetup const& setup, Watchdog& watchdog) {
   pid_t const parent = ::getpid();
   // vfork, as posix_spawn does it inside: copying our page tables would cost more than the lock.
   // posix_spawn itself can neither enlist the child nor set its parent-death signal.
-  pid_t const pid = ::vfork();  // NOLINT(clang-analyzer-security.insecureAPI.vfork): see above
+  // NOLINTBEGIN(*vfork,*Vfork,bugprone-unsafe-functions): the child makes system calls only
+  pid_t const pid = ::vfork();
   if (pid == 0) {
     error = become_command(setup, watchdog, words.data(), environment.data(), parent);
     ::_exit(127);
   }
+  // NOLINTEND(*vfork,*Vfork,bugprone-unsafe-functions): as above
   if (pid < 0) return {.error = errno};
   if (error == 0) return {.pid = pid};
   watchdog.stand_down();

@@ -47,8 +47,7 @@ void enter(Holt& holt, std::optional<Lock>& lock) {
 
 void leave(Lock& lock) {
   auto const at = BootClock::now();
-  static_cast<void>(lock.release());
-  say("left " + text_of(at));
+  if (lock.release()) say("left " + text_of(at));
 }
 
 /// As careless code would: it asks held(), but writes whatever the answer is.

@@ -94,9 +94,11 @@ int refuse_to_start(std::string const& command, int error) {
 }
 
 /// The command has ended; a lease that cannot be released ends by itself.
-void release(Lock& lock) {
+void release(Lock& lock, bool loss_was_told) {
   try {
-    static_cast<void>(lock.release());
+    if (!lock.release() && !loss_was_told) {
+      talk("lock " + in_quotes(lock.name().text()) + " was lost just before the command ended");
+    }
   } catch (EngineError const& error) {
     talk("cannot release lock " + in_quotes(lock.name().text()) +
          ", its lease ends by itself: " + error.what());
@@ -120,7 +122,7 @@ int run_under_lock(CommandLine& line, RunOptions const& options, bool& interrupt
   line.doing = "run " + in_quotes(options.command.front());
   Supervisor supervisor(*lock, watchdog, options.grace_or_default(), blocked.before());
   auto const end = supervisor.run(options.command);
-  release(*lock);
+  release(*lock, end.lease_lost);
   if (end.start_error != 0) return refuse_to_start(options.command.front(), end.start_error);
   interrupted = end.interrupted;
   return end.lease_lost ? number(ExitCode::lease_lost) : end.status;

@@ -27,6 +27,8 @@ void TakeOptions::declare(CommandLine& line) {
 }
 
 std::expected<Lock, Busy> take_lock(Holt& holt, Name const& name, LockOptions const& options) {
+  // Without a thread for Ctrl-C, which would cost as much as the lock. It waits until the store
+  // has answered, the open timeout at most: killed in between, we would leave the lock taken.
   auto tried = holt.try_lock(name, options);
   if (tried || options.wait == std::chrono::milliseconds(0)) return tried;
   // A person wants to know why nothing happens; a log does not.
@@ -35,8 +37,7 @@ std::expected<Lock, Busy> take_lock(Holt& holt, Name const& name, LockOptions co
   }
   Interrupt const interrupt;
   auto taken = holt.lock(name, options, interrupt.token());
-  if (auto const signal = interrupt.signal(); signal != 0) {
-    if (taken) static_cast<void>(taken->release());
+  if (auto const signal = interrupt.signal(); signal != 0) {  // a lock that came with it goes again
     throw Failure(static_cast<ExitCode>(128 + signal), "interrupted while waiting");
   }
   return taken;

@@ -4,12 +4,12 @@
 #include "contracts/engine.hpp"
 #include "engines/sqlite/engine.hpp"
 
+#include <holt/error.hpp>
+
 #include <algorithm>
 #include <array>
 #include <string>
 #include <string_view>
-
-#include <holt/error.hpp>
 
 namespace holt {
 namespace {
@@ -29,8 +29,8 @@ std::string_view scheme_of(std::string_view url) {
   if (colon == std::string_view::npos || colon == 0) return "sqlite";
   auto const scheme = url.substr(0, colon);
   bool const valid = std::ranges::all_of(scheme, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           c == '+' || c == '.' || c == '-';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '+' ||
+           c == '.' || c == '-';
   });
   return valid ? scheme : "sqlite";
 }

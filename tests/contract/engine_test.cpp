@@ -21,7 +21,8 @@ Client::Client(TestStore& store, std::string const& instance)
   engine_->signals().listen();
 }
 
-Client::~Client() = default;
+// Handlers use the rest until the engine is gone.
+Client::~Client() { engine_.reset(); }
 
 Owner Client::owner() {
   return Owner(engine_->signals().inbox(), random_token([this] { return env_.random(); }));
@@ -78,8 +79,7 @@ std::optional<LeaseInfo> Client::find(Name const& name) {
   return run(engine_->leases().find(name, deadline()));
 }
 
-LeasePage Client::list(std::string const& prefix, std::string const& cursor,
-                       std::uint32_t limit) {
+LeasePage Client::list(std::string const& prefix, std::string const& cursor, std::uint32_t limit) {
   return run(engine_->leases().list(prefix, cursor, limit, deadline()));
 }
 
@@ -94,9 +94,8 @@ bool Client::hears(std::string_view topic, std::string_view text) {
 
 bool Client::heard(std::string_view topic, std::string_view text) {
   std::scoped_lock const lock(mutex_);
-  return std::ranges::any_of(signals_, [&](Signal const& signal) {
-    return signal.topic == topic && signal.text == text;
-  });
+  return std::ranges::any_of(
+      signals_, [&](Signal const& signal) { return signal.topic == topic && signal.text == text; });
 }
 
 }  // namespace holt::test

@@ -84,8 +84,8 @@ class EngineTest : public testing::TestWithParam<EngineUnderTest> {
 };
 
 /// Makes the tests of `suite` run on every engine.
-#define HOLT_ON_EVERY_ENGINE(suite)                                                       \
-  INSTANTIATE_TEST_SUITE_P(Engines, suite, testing::ValuesIn(engines_under_test()),       \
+#define HOLT_ON_EVERY_ENGINE(suite)                                                 \
+  INSTANTIATE_TEST_SUITE_P(Engines, suite, testing::ValuesIn(engines_under_test()), \
                            [](auto const& tested) { return tested.param.name; })
 
 }  // namespace holt::test

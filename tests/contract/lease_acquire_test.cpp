@@ -3,9 +3,9 @@
 
 #include "contract/engine_test.hpp"
 
-#include <future>
-
 #include <holt/error.hpp>
+
+#include <future>
 
 namespace holt::test {
 namespace {

@@ -77,8 +77,7 @@ TEST_P(LeaseConcurrency, CallsFromTheLoopAndFromThreadsMix) {
     auto answer = std::make_shared<std::promise<bool>>();
     answers.push_back(answer->get_future());
     LeaseRequest request({Name("loop/" + std::to_string(i))}, client_.owner(), 60s);
-    asio::co_spawn(store_->env().executor(),
-                   leases.acquire(std::move(request), client_.deadline()),
+    asio::co_spawn(store_->env().executor(), leases.acquire(std::move(request), client_.deadline()),
                    [answer](std::exception_ptr error, auto const& granted) {
                      answer->set_value(!error && granted.has_value());
                    });

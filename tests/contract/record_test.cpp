@@ -3,10 +3,10 @@
 
 #include "contract/engine_test.hpp"
 
+#include <holt/error.hpp>
+
 #include <set>
 #include <thread>
-
-#include <holt/error.hpp>
 
 namespace holt::test {
 namespace {

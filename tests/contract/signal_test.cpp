@@ -3,13 +3,13 @@
 
 #include "contract/engine_test.hpp"
 
+#include <boost/asio/post.hpp>
+
 #include <algorithm>
 #include <atomic>
 #include <future>
 #include <set>
 #include <thread>
-
-#include <boost/asio/post.hpp>
 
 namespace holt::test {
 namespace {

@@ -3,6 +3,8 @@
 
 #include "contract/sqlite_fixture.hpp"
 
+#include <gmock/gmock.h>
+
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,8 +13,6 @@
 #include <fstream>
 #include <future>
 #include <thread>
-
-#include <gmock/gmock.h>
 
 namespace holt::test {
 namespace {
@@ -83,13 +83,17 @@ TEST_F(SqliteFile, ThatWasMadeHalfwayBecomesAStore) {
 }
 
 TEST_F(SqliteFile, ThatLostItsTablesIsDamaged) {
-  { auto const engine = open(); }
+  {
+    auto const engine = open();
+  }
   sql("DROP TABLE meta");
   EXPECT_THAT(refused()->what(), HasSubstr("damaged"));
 }
 
 TEST_F(SqliteFile, OfANewerHoltIsUsedIfThatAllowsIt) {
-  { auto const engine = open(); }
+  {
+    auto const engine = open();
+  }
   sql("UPDATE meta SET version = 99");
   auto const engine = open();
   take(*engine, "a", owner(*engine));
@@ -97,7 +101,9 @@ TEST_F(SqliteFile, OfANewerHoltIsUsedIfThatAllowsIt) {
 }
 
 TEST_F(SqliteFile, OfANewerHoltIsRefusedIfThatSaysSo) {
-  { auto const engine = open(); }
+  {
+    auto const engine = open();
+  }
   sql("UPDATE meta SET version = 99, min_reader = 98");
   auto const error = refused();
   EXPECT_THAT(error->what(), HasSubstr("98"));
@@ -105,14 +111,20 @@ TEST_F(SqliteFile, OfANewerHoltIsRefusedIfThatSaysSo) {
 }
 
 TEST_F(SqliteFile, IsReadyForUseAndNotWrittenAtASecondOpen) {
-  { auto const engine = open(); }
+  {
+    auto const engine = open();
+  }
   auto const log = fs::file_size(file() + "-wal");
-  for (int i = 0; i < 5; ++i) { auto const engine = open(); }
+  for (int i = 0; i < 5; ++i) {
+    auto const engine = open();
+  }
   EXPECT_EQ(fs::file_size(file() + "-wal"), log);
 }
 
 TEST_F(SqliteFile, GoesBackToItsLogModeIfSomebodyChangedIt) {
-  { auto const engine = open(); }
+  {
+    auto const engine = open();
+  }
   sql("PRAGMA journal_mode = DELETE");
   auto const engine = open();
   take(*engine, "a", owner(*engine));
@@ -168,6 +180,7 @@ class SqliteGone : public SqliteTest {
     return engine;
   }
   void expect_gone(Engine& engine) {
+    std::this_thread::sleep_for(2ms);  // it looks once a millisecond
     for (int i = 0; i < 2; ++i) {
       auto const error = thrown<EngineError>([&] { take(engine, "b", owner(engine)); });
       EXPECT_EQ(error->code(), ErrorCode::service_unavailable);
@@ -196,7 +209,6 @@ TEST_F(SqliteGone, ReplacedFilesFailEveryCall) {
   take(*engine, "a", owner(*engine));
   fs::rename(file(), folder_.file("away.db"));
   auto const other = open();
-  std::this_thread::sleep_for(2ms);
   expect_gone(*engine);
   take(*other, "a", owner(*other));
 }

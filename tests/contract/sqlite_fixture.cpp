@@ -17,8 +17,7 @@ Owner SqliteTest::owner(Engine& engine) {
 }
 
 Fence SqliteTest::take(Engine& engine, Name const& name, Owner const& owner, Nanos ttl) {
-  auto const granted =
-      run(engine.leases().acquire(LeaseRequest({name}, owner, ttl), soon()));
+  auto const granted = run(engine.leases().acquire(LeaseRequest({name}, owner, ttl), soon()));
   EXPECT_TRUE(granted) << name.text() << " is busy";
   return granted ? granted->fences.at(0) : Fence();
 }

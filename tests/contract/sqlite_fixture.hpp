@@ -6,13 +6,13 @@
 #include "engines/sqlite/connection.hpp"
 #include "support/engines.hpp"
 
+#include <holt/error.hpp>
+
 #include <gtest/gtest.h>
 
 #include <functional>
 #include <memory>
 #include <string>
-
-#include <holt/error.hpp>
 
 namespace holt::test {
 

@@ -4,13 +4,13 @@
 #include "contract/sqlite_fixture.hpp"
 #include "engines/sqlite/place.hpp"
 
+#include <gmock/gmock.h>
+
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
-
-#include <gmock/gmock.h>
 
 namespace holt::test {
 namespace {
@@ -65,8 +65,8 @@ TEST(SqliteAddress, AnUnknownOptionIsRefusedAndTheKnownAreNamed) {
 }
 
 TEST(SqliteAddress, HostsFoldersMemoryAndBadEscapesAreRefused) {
-  for (auto const* url : {"sqlite://host/x.db", "sqlite:///x/", "sqlite::memory:", ":memory:",
-                          "sqlite:///x%2", "sqlite:///x%00.db"}) {
+  for (auto const* url : {"sqlite://host/x.db", "sqlite:///x/",
+                          "sqlite::memory:", ":memory:", "sqlite:///x%2", "sqlite:///x%00.db"}) {
     EXPECT_THROW(static_cast<void>(parse_place(url)), InvalidArgument) << url;
   }
 }
@@ -117,7 +117,9 @@ TEST_F(SqlitePlace, FoldersThatExistAreLeftAsTheyAre) {
 }
 
 TEST_F(SqlitePlace, WhatStandsBesideAFileSharedWithAGroupIsSharedToo) {
-  { auto const engine = open(); }
+  {
+    auto const engine = open();
+  }
   ::chmod(file().c_str(), 0660);
   std::filesystem::remove(file() + ".gate");
   auto const engine = open();
@@ -155,9 +157,9 @@ TEST_F(SqlitePlace, FileSystemsOfOtherMachinesAreRefusedByName) {
     long kind;
     char const* name;
   };
-  for (auto const [kind, name] : {Case{0x6969, "NFS"}, Case{0xFF534D42, "CIFS"},
-                                  Case{0xFE534D42, "SMB2"}, Case{0x01021997, "9p"},
-                                  Case{0x65735546, "FUSE"}, Case{0x00C36400, "Ceph"}}) {
+  for (auto const [kind, name] :
+       {Case{0x6969, "NFS"}, Case{0xFF534D42, "CIFS"}, Case{0xFE534D42, "SMB2"},
+        Case{0x01021997, "9p"}, Case{0x65735546, "FUSE"}, Case{0x00C36400, "Ceph"}}) {
     auto const error = thrown<InvalidArgument>([&] {
       static_cast<void>(sqlite::prepare(sqlite::parse_place(file()),
                                         [kind = kind](std::string const&) { return kind; }));
@@ -167,8 +169,8 @@ TEST_F(SqlitePlace, FileSystemsOfOtherMachinesAreRefusedByName) {
     EXPECT_THAT(error->what(), HasSubstr("--store sqlite:///"));
     EXPECT_FALSE(std::filesystem::exists(file()));
   }
-  EXPECT_NO_THROW(static_cast<void>(sqlite::prepare(
-      sqlite::parse_place(file()), [](std::string const&) { return 0xEF53L; })));
+  EXPECT_NO_THROW(static_cast<void>(
+      sqlite::prepare(sqlite::parse_place(file()), [](std::string const&) { return 0xEF53L; })));
 }
 
 TEST_F(SqlitePlace, APathLongerThanASocketsMayBe) {

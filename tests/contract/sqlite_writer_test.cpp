@@ -8,15 +8,15 @@
 #include "engines/sqlite/writer.hpp"
 #include "sqlite_sql.hpp"
 
-#include <sys/file.h>
+#include <gmock/gmock.h>
+
 #include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <future>
 #include <thread>
-
-#include <gmock/gmock.h>
 
 namespace holt::test {
 namespace {
@@ -106,8 +106,7 @@ TEST_F(SqliteWriter, AStepThatFailsTakesNobodyWithIt) {
   slow.entered.get_future().wait();
   std::vector<std::future<void>> others;
   for (int i = 0; i < 9; ++i) {
-    others.push_back(
-        std::async(std::launch::async, [this, i] { run(count(soon(), i % 3 == 0)); }));
+    others.push_back(std::async(std::launch::async, [this, i] { run(count(soon(), i % 3 == 0)); }));
   }
   std::this_thread::sleep_for(100ms);
   slow.go.set_value();
@@ -233,6 +232,31 @@ TEST_F(SqliteLeftovers, NothingStaysOfReleasedNames) {
   EXPECT_EQ(sql("SELECT count(*) FROM lease WHERE name <> ''"), 0);
   EXPECT_EQ(sql("SELECT count(*) FROM ticket"), 0);
   EXPECT_EQ(sql("SELECT count(*) FROM lease"), 1) << "the counter";
+}
+
+TEST_F(SqliteLeftovers, WhatEndedLongAgoIsSweptWithTheCounterLeftAlone) {
+  auto const engine = open();
+  take(*engine, "ended", owner(*engine), 1s);
+  LeaseRequest waiting({"ended"}, owner(*engine), 1s);
+  waiting.stand_in_line = true;
+  EXPECT_FALSE(run(engine->leases().acquire(waiting, soon())));
+  RecordWrite brief("brief", "v");
+  brief.ttl = 1s;
+  EXPECT_TRUE(run(engine->records().put(brief, soon())));
+  env_.advance(2h);
+  auto const before = take(*engine, "live", owner(*engine));
+  EXPECT_EQ(sql("SELECT count(*) FROM lease WHERE name <> ''"), 2);
+  sql("UPDATE lease SET fence = (fence / 4096 + 1) * 4096 - 1 WHERE name = '';"
+      "UPDATE record_version SET value = (value / 4096 + 1) * 4096 - 1");
+  auto const sweeping = take(*engine, "sweeping", owner(*engine));
+  EXPECT_TRUE(run(engine->records().put(RecordWrite("forever", "v"), soon())));
+  EXPECT_EQ(sweeping.value() % 4096, 0U);
+  EXPECT_GT(sweeping, before);
+  EXPECT_EQ(sql("SELECT count(*) FROM lease WHERE name <> ''"), 2);
+  EXPECT_EQ(sql("SELECT count(*) FROM lease WHERE name = 'ended'"), 0);
+  EXPECT_EQ(sql("SELECT count(*) FROM ticket"), 0);
+  EXPECT_EQ(sql("SELECT count(*) FROM record"), 1);
+  EXPECT_EQ(take(*engine, "next", owner(*engine)).value(), sweeping.value() + 1);
 }
 
 TEST_F(SqliteLeftovers, AnInboxGoesWithItsClientAndStaleOnesAreSwept) {

@@ -7,7 +7,7 @@ import signal
 import time
 import unittest
 
-from holt_case import BINARY, HoltCase, is_alive
+from holt_case import HoltCase, is_alive
 
 
 class DemoTest(HoltCase):

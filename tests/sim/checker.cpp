@@ -96,6 +96,7 @@ void Checker::released(Name const& name, Owner const& owner,
 
 void Checker::broke(BreakRequest const& request, BreakResult answer) {
   auto& line = this->line(request.name);
+  if (request.now) ledger_.freed(request.name);
   if (answer == BreakResult::asked) broken_.try_emplace(line.holder.text(), world_.now());
   if (answer != BreakResult::freed) return;
   if (request.now) line.excused = line.last;
@@ -125,9 +126,10 @@ void Checker::writes(SimEnv const& env, KeptLease const& lease) {
   }
   ++refused_;
   if (lease.fence() <= line.excused) return;
-  violated(fmt::format("a holder's write must be accepted: {} holds {}, but the register has seen "
-                       "fence {}",
-                       who(env, lease), lease.name().text(), line.register_fence.value()));
+  violated(
+      fmt::format("a holder's write must be accepted: {} holds {}, but the register has seen "
+                  "fence {}",
+                  who(env, lease), lease.name().text(), line.register_fence.value()));
 }
 
 void Checker::writes_late(Name const& name, Fence fence) {

@@ -31,8 +31,7 @@ class Checker {
 
   void answered(LeaseRequest const& request, std::expected<LeaseGrant, Busy> const& answer,
                 Nanos started);
-  void renewed(LeaseRenewal const& renewal, std::expected<void, Lost> const& answer,
-               Nanos started);
+  void renewed(LeaseRenewal const& renewal, std::expected<void, Lost> const& answer, Nanos started);
   /// A release or break has reached the store, which has not answered yet.
   void releasing(Name const& name, Owner const& owner) { ledger_.releasing(name, owner); }
   void breaking(BreakRequest const& request);
@@ -69,11 +68,11 @@ class Checker {
   static constexpr Nanos tell_within = std::chrono::milliseconds(50);
 
   struct Line {
-    Fence last;              ///< the highest fence granted
-    Owner holder;            ///< to whom
-    bool occupied = false;   ///< who has not released it
-    Fence excused;           ///< this and lower fences were freed by force
-    Fence register_fence;    ///< the highest the register has seen
+    Fence last;             ///< the highest fence granted
+    Owner holder;           ///< to whom
+    bool occupied = false;  ///< who has not released it
+    Fence excused;          ///< this and lower fences were freed by force
+    Fence register_fence;   ///< the highest the register has seen
     std::deque<Owner> waiting;
     std::optional<Nanos> free_since;
   };

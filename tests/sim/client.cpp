@@ -3,13 +3,13 @@
 
 #include "base/random_text.hpp"
 
+#include <holt/error.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <optional>
 #include <utility>
-
-#include <holt/error.hpp>
 
 namespace holt::sim {
 namespace {
@@ -133,8 +133,8 @@ asio::awaitable<void> Client::take(Round round) {
 
 asio::awaitable<std::shared_ptr<KeptLease>> Client::acquire(Round const& round) {
   auto request = request_of(round);
-  say(fmt::format("wants {} for {} ms, waits {} ms", round.name.text(),
-                  round.ttl / milliseconds(1), round.wait / milliseconds(1)));
+  say(fmt::format("wants {} for {} ms, waits {} ms", round.name.text(), round.ttl / milliseconds(1),
+                  round.wait / milliseconds(1)));
   std::shared_ptr<KeptLease> lease;
   std::string otherwise;
   std::optional<EngineError> failure;
@@ -162,9 +162,9 @@ asio::awaitable<std::shared_ptr<KeptLease>> Client::acquire(Round const& round) 
 
 void Client::judge(Round const& round, bool granted, std::string const& otherwise) {
   if (round.sure && !granted) {
-    tools_.checker.violated(fmt::format(
-        "everyone is served once the world is healthy: {} did not get {}: {}", name_,
-        round.name.text(), otherwise));
+    tools_.checker.violated(
+        fmt::format("everyone is served once the world is healthy: {} did not get {}: {}", name_,
+                    round.name.text(), otherwise));
   }
 }
 

@@ -9,11 +9,11 @@
 #include "sim/options.hpp"
 #include "support/sim_env.hpp"
 
+#include <holt/error.hpp>
+
 #include <memory>
 #include <stop_token>
 #include <string>
-
-#include <holt/error.hpp>
 
 namespace holt::sim {
 
@@ -21,8 +21,8 @@ namespace holt::sim {
 struct Phase {
   bool healed = false;
   bool ending = false;
-  NodeId outside = 0;        ///< the node of what is never paused: the register, the driver
-  Nanos longest_wait{};      ///< after healing
+  NodeId outside = 0;    ///< the node of what is never paused: the register, the driver
+  Nanos longest_wait{};  ///< after healing
 };
 
 /// What a client works with: the parts of its node.

@@ -3,14 +3,13 @@
 
 #include "base/check.hpp"
 
-#include <boost/asio/co_spawn.hpp>
+#include <holt/error.hpp>
 
+#include <boost/asio/co_spawn.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
-
-#include <holt/error.hpp>
 
 namespace holt::sim {
 
@@ -18,10 +17,7 @@ namespace holt::sim {
 template <class Answer>
 struct FaultyLeaseStore::Exchange {
   Exchange(Env& env, std::string what, Request<Answer> how, Nanos for_how_long)
-      : operation(std::move(what)),
-        request(std::move(how)),
-        budget(for_how_long),
-        arrived(env) {}
+      : operation(std::move(what)), request(std::move(how)), budget(for_how_long), arrived(env) {}
 
   std::string operation;
   Request<Answer> request;
@@ -44,8 +40,7 @@ constexpr std::chrono::seconds patient_for{5};
 }  // namespace
 
 FaultyLeaseStore::FaultyLeaseStore(SimEnv& node, SimEnv& store_env, LeaseStore& store,
-                                   Checker& checker, FaultOptions const& faults,
-                                   std::uint64_t seed)
+                                   Checker& checker, FaultOptions const& faults, std::uint64_t seed)
     : node_(node),
       store_env_(store_env),
       store_(store),
@@ -55,7 +50,11 @@ FaultyLeaseStore::FaultyLeaseStore(SimEnv& node, SimEnv& store_env, LeaseStore& 
       random_(seed, world_.name(node.node()) + " link") {}
 
 Nanos FaultyLeaseStore::draw_delay() {
-  if (random_.chance(faults_.slow)) return random_.between(faults_.delay, faults_.slow_delay);
+  if (random_.chance(faults_.slow)) {
+    // Some come too late for their caller, some only late.
+    auto const longest = random_.chance(500'000) ? faults_.slow_delay / 8 : faults_.slow_delay;
+    return random_.between(Nanos(1000), std::max(faults_.delay, longest));
+  }
   return random_.between(Nanos(1000), faults_.delay);
 }
 
@@ -77,7 +76,9 @@ void FaultyLeaseStore::say(std::string_view text) { world_.say(node_.node(), tex
 template <class Answer>
 asio::awaitable<Answer> FaultyLeaseStore::call(std::string operation, Request<Answer> request,
                                                Instant deadline) {
-  if (unplugged_) std::rethrow_exception(broken(ErrorCode::aborted, Outcome::not_applied, operation));
+  if (unplugged_)
+    std::rethrow_exception(broken(ErrorCode::aborted, Outcome::not_applied, operation));
+  if (on_call_) on_call_();
   auto plan = draw();
   auto exchange = std::make_shared<Exchange<Answer>>(node_, operation, std::move(request),
                                                      deadline - node_.now());
@@ -126,8 +127,8 @@ asio::awaitable<void> FaultyLeaseStore::serve(std::shared_ptr<Exchange<Answer>> 
                                               Plan plan) {
   std::optional<Answer> answer;
   std::exception_ptr error;
-  auto const budget = plan.patient ? std::max<Nanos>(exchange->budget, patient_for)
-                                   : exchange->budget - plan.there;
+  auto const budget =
+      plan.patient ? std::max<Nanos>(exchange->budget, patient_for) : exchange->budget - plan.there;
   auto const deadline = store_env_.now() + budget;
   try {
     auto got = co_await exchange->request(deadline);
@@ -175,8 +176,7 @@ asio::awaitable<std::expected<void, Lost>> FaultyLeaseStore::release(Name name, 
   return call<Answer>("release", std::move(ask), deadline);
 }
 
-asio::awaitable<BreakResult> FaultyLeaseStore::break_lease(BreakRequest request,
-                                                           Instant deadline) {
+asio::awaitable<BreakResult> FaultyLeaseStore::break_lease(BreakRequest request, Instant deadline) {
   Request<BreakResult> ask = [this, request](Instant by) { return seen_break(request, by); };
   return call<BreakResult>("break", std::move(ask), deadline);
 }

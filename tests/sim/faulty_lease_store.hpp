@@ -17,6 +17,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace holt::sim {
@@ -37,6 +38,8 @@ class FaultyLeaseStore final : public LeaseStore {
   asio::awaitable<LeasePage> list(std::string prefix, std::string cursor, std::uint32_t limit,
                                   Instant deadline) override;
 
+  /// Called with each request that leaves.
+  void on_call(std::function<void()> callback) { on_call_ = std::move(callback); }
   /// Nothing gets through, either way, until it is cleared.
   void cut(bool off) { cut_ = off; }
   /// The node has crashed: its calls fail at once, nothing is sent any more.
@@ -78,8 +81,7 @@ class FaultyLeaseStore final : public LeaseStore {
 
   asio::awaitable<std::expected<LeaseGrant, Busy>> seen_acquire(LeaseRequest request,
                                                                 Instant deadline);
-  asio::awaitable<std::expected<void, Lost>> seen_release(Name name, Owner owner,
-                                                          Instant deadline);
+  asio::awaitable<std::expected<void, Lost>> seen_release(Name name, Owner owner, Instant deadline);
   asio::awaitable<std::vector<std::expected<void, Lost>>> seen_renew(
       std::vector<LeaseRenewal> renewals, Instant deadline);
   asio::awaitable<BreakResult> seen_break(BreakRequest request, Instant deadline);
@@ -92,6 +94,7 @@ class FaultyLeaseStore final : public LeaseStore {
   World& world_;
   FaultOptions faults_;
   Random random_;
+  std::function<void()> on_call_;
   bool cut_ = false;
   bool unplugged_ = false;
   int under_way_ = 0;

@@ -19,10 +19,12 @@ Ledger::Objection Ledger::granted(LeaseRequest const& request, Name const& name,
   if (!again && !entry.let_go && now < entry.not_before) {
     return fmt::format("a name is granted once: {} got {} {} ms before that of {} can have ended",
                        request.owner.text(), name.text(),
-                       (entry.not_before - now) / std::chrono::milliseconds(1),
-                       entry.owner.text());
+                       (entry.not_before - now) / std::chrono::milliseconds(1), entry.owner.text());
   }
-  if (!again) entry = Entry{request.owner, fence, false, {}, {}};
+  if (!again) {
+    bool const let_go = entry.being_freed > 0 || leaving_.contains(request.owner.text());
+    entry = Entry{request.owner, fence, let_go, {}, {}, entry.being_freed};
+  }
   entry.not_before = std::max(entry.not_before, started + request.ttl);
   entry.not_after = std::max(entry.not_after, now + request.ttl);
   return std::nullopt;
@@ -44,10 +46,17 @@ Ledger::Objection Ledger::renewed(LeaseRenewal const& renewal, Nanos started, Na
 }
 
 void Ledger::releasing(Name const& name, Owner const& owner) {
+  leaving_.insert(owner.text());
   auto& entry = entries_[name.text()];
   if (entry.owner == owner) entry.let_go = true;
 }
 
-void Ledger::freeing(Name const& name) { entries_[name.text()].let_go = true; }
+void Ledger::freeing(Name const& name) {
+  auto& entry = entries_[name.text()];
+  entry.let_go = true;
+  ++entry.being_freed;
+}
+
+void Ledger::freed(Name const& name) { --entries_[name.text()].being_freed; }
 
 }  // namespace holt::sim

@@ -9,6 +9,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 namespace holt::sim {
@@ -25,8 +26,9 @@ class Ledger {
   Objection renewed(LeaseRenewal const& renewal, Nanos started, Nanos now);
   /// A release by this owner has reached the store: it may be free from here on.
   void releasing(Name const& name, Owner const& owner);
-  /// A break that frees at once has reached the store.
+  /// A break that frees at once has reached the store; it has been answered.
   void freeing(Name const& name);
+  void freed(Name const& name);
 
  private:
   struct Entry {
@@ -35,8 +37,10 @@ class Ledger {
     bool let_go = false;  ///< may be free before its end
     Nanos not_before{};   ///< when it ends, at the earliest
     Nanos not_after{};    ///< and at the latest
+    int being_freed = 0;  ///< breaks under way
   };
   std::map<std::string, Entry> entries_;
+  std::set<std::string> leaving_;  ///< owners who released, perhaps before we heard of their grant
 };
 
 }  // namespace holt::sim

@@ -2,7 +2,6 @@
 #include "sim/node.hpp"
 
 #include <boost/asio/co_spawn.hpp>
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,8 +12,8 @@ namespace {
 
 EventLog trace_log(World& world, NodeId node) {
   auto const sink = [&world, node](LogEvent const& event) {
-    world.say(node, fmt::format("{} {} {} {} {}", event.event, event.name, event.owner,
-                                event.fence, event.reason));
+    world.say(node, fmt::format("{} {} {} {} {}", event.event, event.name, event.owner, event.fence,
+                                event.reason));
   };
   return {sink, LogLevel::debug, "sim", false};
 }

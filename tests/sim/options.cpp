@@ -51,6 +51,7 @@ void choose_link_faults(Random& random, FaultOptions& faults, Nanos ttl) {
 
 void choose_node_faults(Random& random, FaultOptions& faults, Nanos ttl) {
   if (random.chance(half)) faults.pause_every = random.between(seconds(2), seconds(15));
+  faults.pause_at_call = sometimes(random, 30'000);
   faults.pause = random.between(milliseconds(50), ttl * 3);
   if (random.chance(half)) faults.crash_every = random.between(seconds(15), seconds(60));
   if (random.chance(half / 2)) faults.stall_every = random.between(seconds(10), seconds(40));
@@ -123,7 +124,8 @@ std::string describe(Options const& options) {
   add("signal_repeated_ppm", faults.signal_repeated);
   add("tells_dead_ppm", faults.tells_dead);
   add_ms("pause_every_ms", faults.pause_every);
-  if (faults.pause_every > Nanos{}) add_ms("pause_ms", faults.pause);
+  add("pause_at_call_ppm", faults.pause_at_call);
+  if (faults.pause_every > Nanos{} || faults.pause_at_call > 0) add_ms("pause_ms", faults.pause);
   add_ms("crash_every_ms", faults.crash_every);
   add_ms("cut_every_ms", faults.cut_every);
   if (faults.cut_every > Nanos{}) add_ms("cut_ms", faults.cut);

@@ -9,10 +9,10 @@
 #include "engines/sqlite/store_file.hpp"
 #include "engines/sqlite/writer.hpp"
 
+#include <fmt/format.h>
+
 #include <stdlib.h>
 #include <unistd.h>
-
-#include <fmt/format.h>
 
 #include <filesystem>
 #include <string_view>
@@ -29,9 +29,8 @@ namespace db = holt::sqlite;
 class Folder {
  public:
   Folder() {
-    std::string pattern = ::access("/dev/shm", W_OK) == 0
-                              ? std::string("/dev/shm")
-                              : fs::temp_directory_path().string();
+    std::string pattern = ::access("/dev/shm", W_OK) == 0 ? std::string("/dev/shm")
+                                                          : fs::temp_directory_path().string();
     pattern += "/holt-sim-XXXXXX";
     if (::mkdtemp(pattern.data()) == nullptr) {
       throw std::system_error(errno, std::generic_category(), "cannot make " + pattern);

@@ -5,15 +5,14 @@
 #include "sim/node.hpp"
 #include "sim/real_store.hpp"
 
-#include <boost/asio/co_spawn.hpp>
+#include <holt/error.hpp>
 
+#include <boost/asio/co_spawn.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <memory>
 #include <utility>
-
-#include <holt/error.hpp>
 
 namespace holt::sim {
 namespace {
@@ -45,6 +44,8 @@ class Simulation {
   void start_faults();
   Node* pick_running();
   void pause_one();
+  void pause(Node& node);
+  void pause_at_call(Node& node);
   void cut_one();
   void crash_one();
   void stall_store();
@@ -103,10 +104,12 @@ Skew Simulation::draw_skew() {
 void Simulation::add_node() {
   if (nodes_.size() >= most_nodes) return;
   auto const id = world_.add_node(fmt::format("n{}", nodes_.size() + 1));
-  Surroundings const around{world_,   hub_,     store_env_, store_.leases(),
-                            checker_, options_, phase_};
+  Surroundings const around{world_, hub_, store_env_, store_.leases(), checker_, options_, phase_};
   nodes_.push_back(std::make_unique<Node>(around, id, draw_skew()));
   if (phase_.healed) nodes_.back()->heal();
+  if (options_.faults.pause_at_call > 0) {
+    nodes_.back()->link().on_call([this, node = nodes_.back().get()] { pause_at_call(*node); });
+  }
   nodes_.back()->start_clients();
 }
 
@@ -137,12 +140,23 @@ Node* Simulation::pick_running() {
 }
 
 void Simulation::pause_one() {
-  auto* const node = pick_running();
+  if (auto* const node = pick_running()) pause(*node);
+}
+
+void Simulation::pause(Node& node) {
+  if (phase_.healed || world_.state(node.id()) != World::State::running) return;
   auto const how_long = random_.between(milliseconds(1), options_.faults.pause);
-  if (node == nullptr) return;
-  world_.pause(node->id());
+  world_.pause(node.id());
   world_.schedule(phase_.outside, world_.now() + how_long,
-                  [this, id = node->id()] { world_.resume(id); });
+                  [this, id = node.id()] { world_.resume(id); });
+}
+
+/// Pauses hurt most between a question and its answer, and soon after.
+void Simulation::pause_at_call(Node& node) {
+  if (phase_.healed || !random_.chance(options_.faults.pause_at_call)) return;
+  auto const longest = random_.chance(500'000) ? options_.faults.delay * 2 : options_.longest_ttl;
+  world_.schedule(phase_.outside, world_.now() + random_.between(Nanos(0), longest),
+                  [this, &node] { pause(node); });
 }
 
 void Simulation::cut_one() {
@@ -207,8 +221,7 @@ bool Simulation::ended() const {
 }
 
 /// Lets things happen until `done`, and looks at them. That it ends is itself a promise.
-void Simulation::go_on_until(std::function<bool()> const& done, Nanos until,
-                             char const* promise) {
+void Simulation::go_on_until(std::function<bool()> const& done, Nanos until, char const* promise) {
   while (!checker_.violation() && !done()) {
     auto const more = world_.step();
     checker_.after_event();

@@ -31,9 +31,7 @@ class TestEnv final : public Env {
   void reboot(std::string boot_id) { boot_id_ = std::move(boot_id); }
 
   [[nodiscard]] Instant now() const override { return real_.now() + offset(); }
-  [[nodiscard]] std::chrono::system_clock::time_point wall() const override {
-    return real_.wall();
-  }
+  [[nodiscard]] std::chrono::system_clock::time_point wall() const override { return real_.wall(); }
   std::uint64_t random() override { return real_.random(); }
   [[nodiscard]] std::string boot_id() const override {
     return boot_id_ ? *boot_id_ : real_.boot_id();

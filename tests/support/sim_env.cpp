@@ -26,7 +26,8 @@ SimEnv::SimEnv(World& world, NodeId node, Skew skew, std::uint64_t seed, Nanos l
 
 std::chrono::system_clock::time_point SimEnv::wall() const {
   using Clock = std::chrono::system_clock;
-  return Clock::time_point(std::chrono::duration_cast<Clock::duration>(wall_offset_ + world_.now()));
+  return Clock::time_point(
+      std::chrono::duration_cast<Clock::duration>(wall_offset_ + world_.now()));
 }
 
 Instant SimEnv::at(Nanos true_time) const {

@@ -5,7 +5,6 @@
 
 #include <boost/asio/execution/blocking.hpp>
 #include <boost/asio/execution/context.hpp>
-
 #include <fmt/format.h>
 
 #include <algorithm>

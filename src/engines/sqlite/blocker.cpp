@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engines/sqlite/blocker.hpp"
 
+#include <fmt/format.h>
+
 #include <sys/stat.h>
 
 #include <charconv>
@@ -8,8 +10,6 @@
 #include <iterator>
 #include <sstream>
 #include <vector>
-
-#include <fmt/format.h>
 
 namespace holt::sqlite {
 namespace {
@@ -42,7 +42,8 @@ Process process(int pid) {
   auto const stat = read_all(fmt::format("/proc/{}/stat", pid));
   auto const open = stat.find('(');
   auto const close = stat.rfind(')');
-  if (open == std::string::npos || close == std::string::npos || close + 2 >= stat.size()) return {};
+  bool const complete = open != std::string::npos && close != std::string::npos;
+  if (!complete || close + 2 >= stat.size()) return {};
   return {stat.substr(open + 1, close - open - 1), stat[close + 2]};
 }
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engines/sqlite/errors.hpp"
 
+#include <fmt/format.h>
+#include <sqlite3.h>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
-
-#include <fmt/format.h>
-#include <sqlite3.h>
 
 namespace holt::sqlite {
 namespace {

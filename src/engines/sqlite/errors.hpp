@@ -4,11 +4,11 @@
 // means for the caller: which kind of error, whether the change may have happened when it came
 // from COMMIT, and what a person could try.
 
+#include <holt/error.hpp>
+
 #include <stdexcept>
 #include <string>
 #include <string_view>
-
-#include <holt/error.hpp>
 
 namespace holt::sqlite {
 

@@ -90,8 +90,8 @@ bool Gate::lock(std::chrono::nanoseconds patience) {
     state.changed.notify_all();
   }
   state.wanted = true;
-  bool const taken = state.changed.wait_for(lock, std::min(patience, longest_wait),
-                                            [&] { return state.taken; });
+  bool const taken =
+      state.changed.wait_for(lock, std::min(patience, longest_wait), [&] { return state.taken; });
   state.wanted = false;
   if (!taken) return false;
   state.taken = false;

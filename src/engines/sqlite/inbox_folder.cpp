@@ -3,6 +3,8 @@
 
 #include "engines/sqlite/errors.hpp"
 
+#include <fmt/format.h>
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -15,8 +17,6 @@
 #include <cstring>
 #include <memory>
 
-#include <fmt/format.h>
-
 namespace holt::sqlite {
 namespace {
 
@@ -27,8 +27,8 @@ constexpr auto surely_bound = std::chrono::seconds(5);
 
 bool is_inbox_name(std::string_view name) {
   return !name.empty() && name.size() <= max_name && std::ranges::all_of(name, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           c == '_' || c == '-';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-';
   });
 }
 
@@ -44,9 +44,7 @@ sockaddr const* generic(sockaddr_un const& address) {
   return reinterpret_cast<sockaddr const*>(&address);
 }
 
-int make_socket() {
-  return ::socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-}
+int make_socket() { return ::socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0); }
 
 void close_if_open(int fd) {
   if (fd >= 0) ::close(fd);
@@ -164,8 +162,8 @@ void InboxFolder::sweep(std::size_t limit) noexcept {
   for (auto const& name : found) {
     if (folder() < 0) break;
     auto const address = address_of(folder_, name);
-    bool const refused = ::connect(probe, generic(address), sizeof address) != 0 &&
-                         errno == ECONNREFUSED;
+    bool const refused =
+        ::connect(probe, generic(address), sizeof address) != 0 && errno == ECONNREFUSED;
     if (refused) remove_if_old(name);
   }
   ::close(probe);

@@ -12,6 +12,9 @@ namespace {
 
 constexpr std::uint32_t max_waiters = 10'000;  // of one name
 
+// A late holder is told for this long that its lease ended, rather than that it never was.
+constexpr std::int64_t remembered_ns = std::int64_t{3600} * 1'000'000'000;
+
 std::int64_t since_epoch_ms(std::chrono::system_clock::time_point wall) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(wall.time_since_epoch()).count();
 }
@@ -87,6 +90,12 @@ void LeaseRows::drop(Name const& name) {
 
 void LeaseRows::mark_broken(Name const& name, std::string_view reason) {
   Query(store_, sql::lease_break, instance_, name.text(), reason).run();
+}
+
+void LeaseRows::sweep() {
+  auto const long_ago = now_ns_ - remembered_ns;
+  Query(store_, sql::ticket_sweep, long_ago).run();
+  Query(store_, sql::lease_sweep, long_ago).run();
 }
 
 std::optional<Head> LeaseRows::live_head(Name const& name) {

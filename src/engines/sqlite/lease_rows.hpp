@@ -68,6 +68,8 @@ class LeaseRows {
   /// The lease or offer goes, whoever has it.
   void drop(Name const& name);
   void mark_broken(Name const& name, std::string_view reason);
+  /// Removes what ended long ago, of all names and instances.
+  void sweep();
 
   /// The first who still waits; the dead before it and behind it are removed.
   std::optional<Head> live_head(Name const& name);

@@ -10,6 +10,8 @@ namespace {
 using std::chrono::ceil;
 using std::chrono::milliseconds;
 
+constexpr std::uint64_t grants_per_sweep = 4096;
+
 /// How long a name stays offered; the contract's clamp(ttl/10, 100 ms, 1 s).
 std::int64_t offer_ns(std::int64_t ttl_ns) {
   return std::clamp<std::int64_t>(ttl_ns / 10, 100'000'000, 1'000'000'000);
@@ -91,8 +93,8 @@ AcquireStep::Found AcquireStep::look(LeaseRows& rows, Name const& name) {
   Found found{Found::Kind::free, rows.look(name)};
   auto const& lease = found.look.lease;
   if (lease && is_live(*lease, rows.now_ns())) {
-    bool const mine = lease->owner == request_.owner.text() && !lease->broken &&
-                      lease->until_ns > rows.now_ns();
+    bool const mine =
+        lease->owner == request_.owner.text() && !lease->broken && lease->until_ns > rows.now_ns();
     found.kind = mine ? Found::Kind::mine : Found::Kind::busy;
   } else if (found.look.has_tickets && pass_on(rows, name, request_.owner.text())) {
     found = {Found::Kind::busy, rows.look(name)};
@@ -128,6 +130,8 @@ Fence AcquireStep::grant(LeaseRows& rows, Name const& name, Found const& found) 
   }
   auto const fence = rows.draw_fence();
   rows.put(name, fence, lease_for(request_));
+  // All processes draw from one counter, so this comes round however short-lived they are.
+  if (fence % grants_per_sweep == 0) rows.sweep();
   return Fence(fence);
 }
 
@@ -148,11 +152,11 @@ void AcquireStep::refuse(LeaseRows& rows, std::vector<Found> const& found, std::
 /// place in line, because an owner stands in one line only. What is held stays held.
 void AcquireStep::give_up(LeaseRows& rows, Name const& name, Found const& found) {
   auto const& owner = request_.owner.text();
-  bool const offered = found.kind == Found::Kind::mine &&
-                       found.look.lease->state == LeaseState::offered;
+  bool const offered =
+      found.kind == Found::Kind::mine && found.look.lease->state == LeaseState::offered;
   if (offered) rows.drop(name);
-  bool const stood = found.look.has_tickets && request_.stand_in_line &&
-                     rows.drop_ticket(name, owner);
+  bool const stood =
+      found.look.has_tickets && request_.stand_in_line && rows.drop_ticket(name, owner);
   bool const is_free = offered || (stood && found.kind == Found::Kind::free);
   if (is_free && found.look.has_tickets) pass_on(rows, name);
 }

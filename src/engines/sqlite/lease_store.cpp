@@ -3,12 +3,13 @@
 
 #include "engines/sqlite/lease_queries.hpp"
 
+#include <holt/error.hpp>
+
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 #include <utility>
-
-#include <fmt/format.h>
-#include <holt/error.hpp>
 
 namespace holt::sqlite {
 namespace {
@@ -73,8 +74,7 @@ asio::awaitable<std::expected<void, Lost>> SqliteLeaseStore::release(Name name, 
   co_return std::move(step.result());
 }
 
-asio::awaitable<BreakResult> SqliteLeaseStore::break_lease(BreakRequest request,
-                                                           Instant deadline) {
+asio::awaitable<BreakResult> SqliteLeaseStore::break_lease(BreakRequest request, Instant deadline) {
   BreakStep step(env_, instance_, request, deadline);
   co_await writer_.run(step);
   if (!step.holder().empty()) {

@@ -3,9 +3,8 @@
 // LeaseStore on SQLite: hands steps to the writer, reads through the reader, and signals waiters
 // after the commit. The decisions are in lease_steps, the statements in lease_rows and sql/.
 
-#include "contracts/lease_store.hpp"
-
 #include "contracts/env.hpp"
+#include "contracts/lease_store.hpp"
 #include "contracts/signal_bus.hpp"
 #include "engines/sqlite/lease_steps.hpp"
 #include "engines/sqlite/reader.hpp"

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engines/sqlite/page.hpp"
 
-#include <fmt/format.h>
 #include <holt/error.hpp>
+
+#include <fmt/format.h>
 
 namespace holt::sqlite {
 namespace {

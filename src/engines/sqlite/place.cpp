@@ -3,6 +3,8 @@
 
 #include "engines/sqlite/errors.hpp"
 
+#include <fmt/format.h>
+
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -14,8 +16,6 @@
 #include <climits>
 #include <cstdlib>
 #include <vector>
-
-#include <fmt/format.h>
 
 namespace holt::sqlite {
 namespace {
@@ -101,9 +101,10 @@ void check_file(std::string const& path) {
   struct stat file{};
   if (::stat(path.c_str(), &file) != 0) throw system_error(errno, opening, "cannot use", path);
   if (S_ISDIR(file.st_mode)) {
-    throw InvalidArgument(fmt::format("the store {} is a folder: name a file in it, such as "
-                                      "sqlite://{}/holt.db",
-                                      path, path));
+    throw InvalidArgument(
+        fmt::format("the store {} is a folder: name a file in it, such as "
+                    "sqlite://{}/holt.db",
+                    path, path));
   }
   if (!S_ISREG(file.st_mode)) {
     throw InvalidArgument(fmt::format("the store {} is not a regular file", path));

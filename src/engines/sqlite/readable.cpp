@@ -18,11 +18,10 @@ struct Readable::State : std::enable_shared_from_this<State> {
 
   /// With `mutex` held: an Asio object is for one thread at a time.
   void wait() {
-    descriptor.async_wait(
-        asio::posix::descriptor_base::wait_read,
-        [self = shared_from_this()](boost::system::error_code error) {
-          if (!error) self->arrived();
-        });
+    descriptor.async_wait(asio::posix::descriptor_base::wait_read,
+                          [self = shared_from_this()](boost::system::error_code error) {
+                            if (!error) self->arrived();
+                          });
   }
 
   void arrived() {

@@ -3,11 +3,11 @@
 
 #include "engines/sqlite/committer.hpp"
 
-#include <utility>
-
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
+
+#include <utility>
 
 namespace holt::sqlite {
 
@@ -43,8 +43,8 @@ void Reader::serve(Step& step) noexcept {
       connection_->wait_for_locks_until(step.deadline());
       step.run(*connection_);
     } catch (...) {
-      step.fail(as_engine_error(std::current_exception(), step.operation(), file_.path(),
-                                During::step));
+      step.fail(
+          as_engine_error(std::current_exception(), step.operation(), file_.path(), During::step));
       connection_.reset();
     }
   }

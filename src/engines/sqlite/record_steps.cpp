@@ -11,6 +11,8 @@
 namespace holt::sqlite {
 namespace {
 
+constexpr std::uint64_t writes_per_sweep = 4096;
+
 Record record_of(Query const& row) {
   return {std::string(row.text(0)), std::string(row.text(1)),
           static_cast<std::uint64_t>(row.integer(2))};
@@ -42,12 +44,13 @@ void PutStep::run(Connection& store) {
   std::optional<std::int64_t> until;
   if (write_.ttl.count() > 0) until = now_ns() + std::min(write_.ttl.count(), longest_ns);
   Query(store, sql::record_put, instance(), write_.key, Blob{write_.value}, version, until).run();
+  if (version % writes_per_sweep == 0) Query(store, sql::record_sweep, now_ns()).run();
   result_ = version;
 }
 
 std::uint64_t PutStep::draw_version(Connection& store) const {
-  auto const start = std::chrono::duration_cast<std::chrono::microseconds>(
-      env().wall().time_since_epoch());
+  auto const start =
+      std::chrono::duration_cast<std::chrono::microseconds>(env().wall().time_since_epoch());
   Query row(store, sql::record_version_draw, instance(), start.count());
   HOLT_CHECK(row.next());
   return static_cast<std::uint64_t>(row.integer(0));

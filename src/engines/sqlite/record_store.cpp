@@ -3,11 +3,12 @@
 
 #include "engines/sqlite/record_steps.hpp"
 
-#include <utility>
-
-#include <fmt/format.h>
 #include <holt/error.hpp>
 #include <holt/name.hpp>
+
+#include <fmt/format.h>
+
+#include <utility>
 
 namespace holt::sqlite {
 namespace {
@@ -20,8 +21,8 @@ void check_key(std::string const& key) {
 
 void check_value(std::string const& value) {
   if (value.size() <= RecordStore::max_value_bytes) return;
-  throw InvalidArgument(fmt::format("a value of {} bytes is too long: use at most {}",
-                                    value.size(), RecordStore::max_value_bytes));
+  throw InvalidArgument(fmt::format("a value of {} bytes is too long: use at most {}", value.size(),
+                                    RecordStore::max_value_bytes));
 }
 
 }  // namespace

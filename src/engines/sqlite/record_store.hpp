@@ -3,9 +3,8 @@
 // RecordStore on SQLite. Writes go through a writer of their own, whose commits reach the disk
 // before they are answered.
 
-#include "contracts/record_store.hpp"
-
 #include "contracts/env.hpp"
+#include "contracts/record_store.hpp"
 #include "engines/sqlite/reader.hpp"
 #include "engines/sqlite/writer.hpp"
 

@@ -6,11 +6,11 @@
 #include "engines/sqlite/gate.hpp"
 #include "sqlite_sql.hpp"
 
-#include <optional>
-#include <string>
-
 #include <fmt/format.h>
 #include <sqlite3.h>
+
+#include <optional>
+#include <string>
 
 namespace holt::sqlite {
 namespace {
@@ -85,11 +85,11 @@ void enter_boot(Connection& store, std::string const& boot_id) {
 void bring_up(Connection& store, Place const& place, std::string const& boot_id) {
   if (!store.begin()) {
     auto const blocker = write_blocker(place.path);
-    throw store_error(ErrorCode::network_timeout, opening,
-                      fmt::format("{} is busy: {}", place.path,
-                                  blocker.who.empty() ? "another program keeps it locked"
-                                                      : blocker.who),
-                      blocker.hint);
+    throw store_error(
+        ErrorCode::network_timeout, opening,
+        fmt::format("{} is busy: {}", place.path,
+                    blocker.who.empty() ? "another program keeps it locked" : blocker.who),
+        blocker.hint);
   }
   auto const before = read_meta(store);
   if (before) {
@@ -107,11 +107,11 @@ void pass_gate(Env& env, Connection& store, Place const& place, std::string cons
   Gate gate(place.gate(), place.path);
   if (!gate.lock(patience)) {
     auto const blocker = gate_blocker(gate.path());
-    throw store_error(ErrorCode::network_timeout, opening,
-                      fmt::format("{} is busy: {}", place.path,
-                                  blocker.who.empty() ? "another process holds its lock"
-                                                      : blocker.who),
-                      blocker.hint);
+    throw store_error(
+        ErrorCode::network_timeout, opening,
+        fmt::format("{} is busy: {}", place.path,
+                    blocker.who.empty() ? "another process holds its lock" : blocker.who),
+        blocker.hint);
   }
   try {
     store.wait_for_locks_until(env.now() + patience);

@@ -4,6 +4,8 @@
 #include "engines/sqlite/inbox_folder.hpp"
 #include "engines/sqlite/readable.hpp"
 
+#include <fmt/format.h>
+
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -14,8 +16,6 @@
 #include <string_view>
 #include <utility>
 #include <vector>
-
-#include <fmt/format.h>
 
 namespace holt::sqlite {
 namespace {

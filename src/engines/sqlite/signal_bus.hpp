@@ -5,9 +5,8 @@
 // how a dead waiter is known at once.
 // A message is three parts with a newline between: instance, topic, text.
 
-#include "contracts/signal_bus.hpp"
-
 #include "contracts/env.hpp"
+#include "contracts/signal_bus.hpp"
 #include "engines/sqlite/place.hpp"
 #include "engines/sqlite/store_file.hpp"
 

@@ -6,14 +6,14 @@
 #include "contracts/env.hpp"
 #include "engines/sqlite/connection.hpp"
 
+#include <boost/asio/associated_executor.hpp>
+#include <boost/asio/post.hpp>
+
 #include <exception>
 #include <functional>
 #include <string_view>
 #include <utility>
 #include <vector>
-
-#include <boost/asio/associated_executor.hpp>
-#include <boost/asio/post.hpp>
 
 namespace holt::sqlite {
 

@@ -6,6 +6,9 @@
 #include "engines/sqlite/place.hpp"
 #include "engines/sqlite/readable.hpp"
 
+#include <boost/asio/post.hpp>
+#include <fmt/format.h>
+
 #include <fcntl.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
@@ -16,9 +19,6 @@
 #include <cstdint>
 #include <mutex>
 #include <utility>
-
-#include <boost/asio/post.hpp>
-#include <fmt/format.h>
 
 namespace holt::sqlite {
 

@@ -3,6 +3,10 @@
 
 #include "engines/sqlite/place.hpp"
 
+#include <holt/error.hpp>
+
+#include <fmt/format.h>
+
 #include <pwd.h>
 #include <unistd.h>
 
@@ -12,9 +16,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
-
-#include <fmt/format.h>
-#include <holt/error.hpp>
 
 namespace holt::sqlite {
 namespace {
@@ -26,8 +27,9 @@ constexpr std::string_view forms =
 std::string home() {
   if (char const* set = std::getenv("HOME"); set != nullptr && *set == '/') return set;
   if (auto const* entry = ::getpwuid(::getuid()); entry != nullptr) return entry->pw_dir;
-  throw InvalidArgument("there is no home folder (HOME is not set) to put the store into: "
-                        "name a file, such as --store sqlite:///var/lib/holt/holt.db");
+  throw InvalidArgument(
+      "there is no home folder (HOME is not set) to put the store into: "
+      "name a file, such as --store sqlite:///var/lib/holt/holt.db");
 }
 
 std::string default_path() {

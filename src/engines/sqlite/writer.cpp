@@ -3,14 +3,14 @@
 
 #include "engines/sqlite/blocker.hpp"
 
-#include <algorithm>
-#include <iterator>
-#include <utility>
-
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
 
 namespace holt::sqlite {
 namespace {
@@ -21,9 +21,8 @@ constexpr int max_batches = 4;  // of one leader
 constexpr auto look_again = std::chrono::milliseconds(50);
 
 std::exception_ptr timed_out(Step const& step, std::string const& path, Blocker const& blocker) {
-  auto const reason = fmt::format("{} is busy: {}", path,
-                                  blocker.who.empty() ? "another process holds its lock"
-                                                      : blocker.who);
+  auto const reason = fmt::format(
+      "{} is busy: {}", path, blocker.who.empty() ? "another process holds its lock" : blocker.who);
   return std::make_exception_ptr(
       store_error(ErrorCode::network_timeout, step.operation(), reason, blocker.hint));
 }
