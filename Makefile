@@ -34,7 +34,7 @@ build: ## the release binary, build/holt
 	$(sub) build/release/build.ninja
 	$(say) building the release binary
 	@$(call compile,build/release,holt)
-	@ln -sfn release/holt build/holt
+	@ln -f build/release/holt build/holt
 	$(say) done: build/holt
 
 test: ## everything CI runs: tidy, both compilers, all tests under ASan and UBSan
@@ -53,12 +53,12 @@ quick: ## tidy, unit and contract tests only: the inner loop
 	$(say) running the unit and contract tests
 	@$(call run_tests,build/test) -L '^(unit|contract)$$'
 
-sim: ## simulate SEEDS=N seeds (default 10000) on the optimised build
+sim: ## simulate SEEDS=N seeds (default 10000), or replay one with SEED=K, on the optimised build
 	$(install) build test
 	$(sub) build/clang/build.ninja
 	@$(call compile,build/clang,holt_sim)
-	$(say) simulating $(SEEDS) seeds
-	@build/clang/holt_sim --seeds=$(SEEDS)
+	$(say) simulating $(if $(SEED),seed $(SEED),$(SEEDS) seeds)
+	@build/clang/holt_sim $(if $(SEED),--seed=$(SEED) -v,--seeds=$(SEEDS))
 
 tsan: ## the tests with threads in them, under ThreadSanitizer
 	$(install) build test

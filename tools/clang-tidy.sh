@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-if [[ ${1:-} == --all ]]; then
+if [[ ${1:-} == --all ]] || ! git rev-parse --verify -q HEAD >/dev/null; then
   changed=$(find include src -name '*.[ch]pp')
 else
   changed=$(git diff --name-only --diff-filter=d HEAD -- include src 2>/dev/null || true

@@ -162,7 +162,7 @@ TEST_F(SqlitePlace, FileSystemsOfOtherMachinesAreRefusedByName) {
         Case{0x01021997, "9p"}, Case{0x65735546, "FUSE"}, Case{0x00C36400, "Ceph"}}) {
     auto const error = thrown<InvalidArgument>([&] {
       static_cast<void>(sqlite::prepare(sqlite::parse_place(file()),
-                                        [kind = kind](std::string const&) { return kind; }));
+                                        [found = kind](std::string const&) { return found; }));
     });
     EXPECT_THAT(error->what(), HasSubstr(name));
     EXPECT_THAT(error->what(), HasSubstr("locks"));

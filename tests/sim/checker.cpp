@@ -171,11 +171,19 @@ void Checker::look_at(Believer& believer) {
     violated(fmt::format("a lost lease is not held: {}", who(*believer.env, lease)));
   }
   if (held) {
+    check_trust(believer);
     check_broken(believer);
     return;
   }
   if (!believer.ended) believer.ended = end_of(believer);
   check_told(believer);
+}
+
+/// Stronger than exclusion: it needs no second client that believes.
+void Checker::check_trust(Believer const& believer) {
+  auto const& lease = *believer.lease;
+  if (lease.fence() <= line(lease.name()).excused) return;
+  object(ledger_.trusted(lease.name(), lease.owner(), believer.env->true_time(lease.deadline())));
 }
 
 /// At its deadline, unless it ended for another reason before.

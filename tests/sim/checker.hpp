@@ -91,6 +91,7 @@ class Checker {
   void look_at(Believer& believer);
   [[nodiscard]] Nanos end_of(Believer const& believer) const;
   void check_told(Believer const& believer);
+  void check_trust(Believer const& believer);
   void check_broken(Believer const& believer);
   void check_excuse(Believer const& believer);
   void check_exclusion();

@@ -45,6 +45,19 @@ Ledger::Objection Ledger::renewed(LeaseRenewal const& renewal, Nanos started, Na
   return std::nullopt;
 }
 
+Ledger::Objection Ledger::trusted(Name const& name, Owner const& owner, Nanos until) const {
+  auto const found = entries_.find(name.text());
+  if (found == entries_.end()) return fmt::format("{} trusts what nobody granted", owner.text());
+  auto const& entry = found->second;
+  if (entry.owner != owner) {
+    return fmt::format("held() means that nobody else was granted it: {} trusts {}, which {} has",
+                       owner.text(), name.text(), entry.owner.text());
+  }
+  if (entry.let_go || until <= entry.not_before) return std::nullopt;
+  return fmt::format("trust ends before the lease: {} trusts {} {} us too long", owner.text(),
+                     name.text(), (until - entry.not_before) / std::chrono::microseconds(1));
+}
+
 void Ledger::releasing(Name const& name, Owner const& owner) {
   leaving_.insert(owner.text());
   auto& entry = entries_[name.text()];

@@ -24,6 +24,8 @@ class Ledger {
                     Nanos now);
   /// The store renewed it.
   Objection renewed(LeaseRenewal const& renewal, Nanos started, Nanos now);
+  /// The holder of this grant trusts it until `until`: it must end before the grant can.
+  [[nodiscard]] Objection trusted(Name const& name, Owner const& owner, Nanos until) const;
   /// A release by this owner has reached the store: it may be free from here on.
   void releasing(Name const& name, Owner const& owner);
   /// A break that frees at once has reached the store; it has been answered.

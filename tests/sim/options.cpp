@@ -51,7 +51,7 @@ void choose_link_faults(Random& random, FaultOptions& faults, Nanos ttl) {
 
 void choose_node_faults(Random& random, FaultOptions& faults, Nanos ttl) {
   if (random.chance(half)) faults.pause_every = random.between(seconds(2), seconds(15));
-  faults.pause_at_call = sometimes(random, 30'000);
+  faults.pause_at_call = sometimes(random, 150'000);
   faults.pause = random.between(milliseconds(50), ttl * 3);
   if (random.chance(half)) faults.crash_every = random.between(seconds(15), seconds(60));
   if (random.chance(half / 2)) faults.stall_every = random.between(seconds(10), seconds(40));

@@ -145,7 +145,10 @@ void Simulation::pause_one() {
 
 void Simulation::pause(Node& node) {
   if (phase_.healed || world_.state(node.id()) != World::State::running) return;
-  auto const how_long = random_.between(milliseconds(1), options_.faults.pause);
+  // Often about as long as a lease lives: just too long, or just not.
+  auto const how_long = random_.chance(500'000)
+                            ? random_.between(milliseconds(1), options_.faults.pause)
+                            : random_.between(options_.shortest_ttl / 2, options_.longest_ttl);
   world_.pause(node.id());
   world_.schedule(phase_.outside, world_.now() + how_long,
                   [this, id = node.id()] { world_.resume(id); });

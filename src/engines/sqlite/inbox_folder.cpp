@@ -74,7 +74,9 @@ int InboxFolder::bind(std::string const& name) {
   }
   // Who may use the store may send: the umask has no say in it.
   struct stat like{};
-  if (::fstat(folder_, &like) == 0) ::fchmodat(folder_, name.c_str(), like.st_mode & 0666U, 0);
+  if (::fstat(folder_, &like) == 0) {
+    static_cast<void>(::fchmodat(folder_, name.c_str(), like.st_mode & 0666U, 0));
+  }
   return fd;
 }
 
