@@ -10,7 +10,7 @@ constexpr char const* schema =
     "INSERT INTO fence VALUES('default', 1800000000000000);"
     "CREATE TABLE lease(instance TEXT, name TEXT, owner TEXT, fence INTEGER, until_ns INTEGER,"
     " PRIMARY KEY(instance, name)) WITHOUT ROWID;";
-constexpr int checkpoint_pages = 256;  // 1 MiB, as Holt
+constexpr int checkpoint_pages = 1024;  // 4 MiB, as Holt
 }  // namespace
 
 RawSqlite::RawSqlite(std::filesystem::path const& file, bool full_sync) {

@@ -93,8 +93,11 @@ int refuse_to_start(std::string const& command, int error) {
   return number(error == ENOENT ? ExitCode::command_missing : ExitCode::not_executable);
 }
 
-/// The command has ended; a lease that cannot be released ends by itself.
+/// The command has ended; a lease that cannot be released ends by itself. Of a lost one there is
+/// nothing to release, but a broken one waits for this.
 void release(Lock& lock, bool loss_was_told) {
+  auto const loss = lock.loss();
+  if (loss_was_told && loss != LossReason::none && loss != LossReason::broken) return;
   try {
     if (!lock.release() && !loss_was_told) {
       talk("lock " + in_quotes(lock.name().text()) + " was lost just before the command ended");

@@ -164,7 +164,8 @@ CommandEnd Supervisor::finish() {
   bool const by_watchdog = killed && watchdog_.has_killed();
   if (by_watchdog && !ending_) {
     talk("lock " + in_quotes(lock_.name().text()) +
-         " was lost while this process was stopped: the command was killed");
+         " was lost before this process could act (was it stopped?): the watchdog has killed the "
+         "command");
   }
   return {.status = shell_status(info),
           .lease_lost = ending_ || by_watchdog,

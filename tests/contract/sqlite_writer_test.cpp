@@ -131,7 +131,7 @@ TEST_F(SqliteWriter, AStepThatFailsAloneIsRolledBack) {
 TEST_F(SqliteWriter, KeepsItsLogShort) {
   for (int i = 0; i < 20'000; ++i) run(count(soon()));
   EXPECT_EQ(counted(), 20'000);
-  EXPECT_LT(fs::file_size(file() + "-wal"), 2U * 1024 * 1024);
+  EXPECT_LT(fs::file_size(file() + "-wal"), 5U * 1024 * 1024);
 }
 
 TEST_F(SqliteWriter, WaitsAtTheGateUntilItsDeadlineAndNamesTheHolder) {

@@ -70,6 +70,9 @@ class HoltCase(unittest.TestCase):
         self.env |= {"XDG_STATE_HOME": str(self.folder / "state"), "LC_ALL": "C.UTF-8"}
         self.strays: list[int] = []
         self.addCleanup(self._stop_strays)
+        signal.signal(signal.SIGALRM, self._give_up)
+        signal.alarm(4 * PATIENCE)  # nothing waits for ever, not even for a line of a pipe
+        self.addCleanup(signal.alarm, 0)
 
     # Running it
 
@@ -184,6 +187,9 @@ class HoltCase(unittest.TestCase):
         return "\n".join(lines)
 
     # Cleaning up
+
+    def _give_up(self, *_):
+        self.fail(f"not done after {4 * PATIENCE} s")
 
     def _stop(self, started: subprocess.Popen):
         if started.poll() is None:

@@ -74,7 +74,7 @@ class RunLossTest(HoltCase):
         self.assert_gone_before(waiting, pids)
         wrapper.send_signal(signal.SIGCONT)
         _, stderr = self.finish(wrapper, 123)
-        self.assertIn("was lost while this process was stopped", stderr)
+        self.assertIn("was lost before this process could act", stderr)
 
     def test_wrapper_stopped_for_a_short_time(self):
         wrapper, _ = self.start_beating(how="polite", ttl="10s")

@@ -123,7 +123,7 @@ class RunTest(HoltCase):
             "got = lambda number, frame: say(signal.Signals(number).name)\n"
             "for name in sys.argv[1:]: signal.signal(getattr(signal, name), got)\n"
             "say('ready')\n"
-            "while True: signal.pause()\n")
+            "while True: time.sleep(0.01)\n")
         started = self.start("run", "--lock", "x", "--", *listen, *FORWARDED,
                              stdout=subprocess.PIPE)
         self.assertEqual(started.stdout.readline(), "ready\n")
@@ -143,7 +143,7 @@ class RunTest(HoltCase):
             "    os._exit(3)\n"
             "signal.signal(signal.SIGTERM, end)\n"
             "open(name + '.pid', 'w').write(f'{os.getpid()}\\n')\n"
-            "while True: signal.pause()\n")
+            "while True: time.sleep(0.01)\n")
         started = self.start("run", "--lock", "x", "--", *command, cwd=self.folder)
         for name in ("child", "grandchild"):
             self.wait_for_pid(self.folder / f"{name}.pid")
@@ -225,9 +225,8 @@ class RunTest(HoltCase):
 
     def test_the_lease_is_renewed_while_it_runs(self):
         beats = self.folder / "beats"
-        command = self.script("time.sleep(1.2)\nopen('beats', 'w').write('done\\n')")
-        started = self.start("run", "--lock", "x", "--ttl", "300ms", "--", *command,
-                             cwd=self.folder)
+        started = self.start("run", "--lock", "x", "--ttl", "1s", "--", "sh", "-c",
+                             f"sleep 2.5; echo done > {beats}")
         self.wait_for(lambda: self.holt("lock", "show", "x").returncode == 0, "the lock")
         waiter = self.start("run", "--lock", "x", "--", "cat", str(beats), stdout=subprocess.PIPE)
         self.finish(started, 0)
@@ -235,20 +234,15 @@ class RunTest(HoltCase):
 
     def test_only_one_at_a_time(self):
         counter = self.folder / "counter"
-        counter.write_text("0")
+        counter.write_text("0\n")
         # Reads, pauses, writes: two at once would lose a count or meet in the room.
-        command = self.script(
-            "room = os.open('room', os.O_CREAT | os.O_EXCL)\n"
-            "count = int(open('counter').read())\n"
-            "time.sleep(0.005)\n"
-            "open('counter', 'w').write(str(count + 1))\n"
-            "open('fences', 'a').write(os.environ['HOLT_FENCE'] + '\\n')\n"
-            "os.unlink('room')\n")
-        loop = 'for i in 1 2 3 4 5; do "$0" run --lock x -- "$@" || exit; done'
-        started = [subprocess.Popen(["sh", "-c", loop, BINARY, *command],
-                                    env=self.env, cwd=self.folder) for _ in range(8)]
+        inside = ("mkdir room || exit; read count < counter; sleep 0.002; "
+                  'echo $((count + 1)) > counter; echo "$HOLT_FENCE" >> fences; rmdir room')
+        loop = 'for i in 1 2 3 4 5; do "$0" run --lock x -- sh -c "$1" || exit; done'
+        started = [subprocess.Popen(["sh", "-c", loop, BINARY, inside], env=self.env,
+                                    cwd=self.folder) for _ in range(8)]
         self.assertEqual([p.wait(3 * PATIENCE) for p in started], [0] * 8)
-        self.assertEqual(counter.read_text(), "40")
+        self.assertEqual(counter.read_text(), "40\n")
         fences = [int(f) for f in (self.folder / "fences").read_text().split()]
         self.assertEqual(fences, sorted(set(fences)))
 

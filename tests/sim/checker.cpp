@@ -107,6 +107,19 @@ void Checker::broke(BreakRequest const& request, BreakResult answer) {
   if (!line.waiting.empty()) line.free_since = world_.now();
 }
 
+/// Who believes to hold a name is whom the store shows.
+void Checker::found(Name const& name, std::optional<LeaseInfo> const& answer) {
+  for (auto const& believer : believers_) {
+    auto const& lease = *believer.lease;
+    if (lease.name() != name || !lease.held(believer.env->now())) continue;
+    if (lease.fence() <= line(name).excused) continue;
+    if (answer && answer->owner == lease.owner() && answer->fence == lease.fence()) continue;
+    violated(fmt::format("find shows the holder: {} holds {}, shown is {}",
+                         who(*believer.env, lease), name.text(),
+                         answer ? answer->owner.text() : "nobody"));
+  }
+}
+
 void Checker::holds(SimEnv& env, std::shared_ptr<KeptLease> lease, bool renewed) {
   believers_.push_back({&env, std::move(lease), renewed, false, std::nullopt});
 }

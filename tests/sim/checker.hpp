@@ -37,6 +37,7 @@ class Checker {
   void breaking(BreakRequest const& request);
   void released(Name const& name, Owner const& owner, std::expected<void, Lost> const& answer);
   void broke(BreakRequest const& request, BreakResult answer);
+  void found(Name const& name, std::optional<LeaseInfo> const& answer);
 
   // What a client sees. -------------------------------------------------------------------------
 

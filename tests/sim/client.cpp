@@ -20,6 +20,10 @@ using std::chrono::seconds;
 /// How long after its own deadline a call may end: scheduling, not policy.
 constexpr milliseconds call_slack{60};
 
+/// How long everyone may have to wait in a healthy world, beside ten ttl: the dead and those who
+/// left late are still in the line.
+constexpr seconds served_within{15};
+
 constexpr std::uint32_t percent = 10'000;
 
 }  // namespace
@@ -63,6 +67,8 @@ asio::awaitable<void> Client::run() {
       co_await break_one(round);
     } else if (!round.sure && options.strangers && random_.chance(10 * percent)) {
       co_await act_as_stranger(round);
+    } else if (!round.sure && random_.chance(5 * percent)) {
+      co_await look(round);
     } else {
       co_await take(round);
     }
@@ -86,7 +92,7 @@ Client::Round Client::choose() {
   round.sure = tools_.phase.healed;
   if (round.sure) {
     round.patience = seconds(2);
-    round.wait = seconds(120);
+    round.wait = served_within + options.longest_ttl * 10;
     round.hold = random_.between(milliseconds(0), milliseconds(300));
     round.renew = true;
     round.cancel_after = {};
@@ -156,7 +162,9 @@ asio::awaitable<std::shared_ptr<KeptLease>> Client::acquire(Round const& round) 
   if (lease) tools_.checker.holds(tools_.env, lease, round.renew);
   if (failure) judge_error(round, *failure);
   judge(round, lease != nullptr, otherwise);
-  judge_time(round);
+  // A wait that ends may still have to leave the line.
+  judge_time("acquire", round.began, round.stood_still,
+             std::max(round.wait, round.patience) + round.patience);
   co_return lease;
 }
 
@@ -168,17 +176,14 @@ void Client::judge(Round const& round, bool granted, std::string const& otherwis
   }
 }
 
-void Client::judge_time(Round const& round) {
-  auto const node = tools_.env.node();
-  auto const still = world_.stood_still(node) - round.stood_still;
-  auto const took = world_.now() - round.began - still;
-  // A wait that ends may still have to leave the line.
-  auto const allowed = std::max(round.wait, round.patience) + round.patience;
+/// Time in which the node did not run does not count.
+void Client::judge_time(std::string_view operation, Nanos began, Nanos stood_still, Nanos allowed) {
+  auto const still = world_.stood_still(tools_.env.node()) - stood_still;
+  auto const took = world_.now() - began - still;
   auto const lateness = tools_.options.faults.lateness * 8;
   if (took <= allowed + allowed / 500 + call_slack + lateness) return;
-  tools_.checker.violated(fmt::format("a call ends by its deadline: acquire of {} took {} ms of {}",
-                                      round.name.text(), took / milliseconds(1),
-                                      allowed / milliseconds(1)));
+  tools_.checker.violated(fmt::format("a call ends by its deadline: {} took {} ms of {}", operation,
+                                      took / milliseconds(1), allowed / milliseconds(1)));
 }
 
 void Client::judge_error(Round const& round, EngineError const& error) {
@@ -224,6 +229,8 @@ void Client::write(Round const& round, KeptLease const& lease) {
 asio::awaitable<void> Client::extend(Round const& round, std::shared_ptr<KeptLease> lease) {
   auto const ttl = choose_ttl();
   auto const deadline = tools_.env.now() + round.patience;
+  auto const began = world_.now();
+  auto const stood_still = world_.stood_still(tools_.env.node());
   say(fmt::format("extends {} to {} ms", lease->name().text(), ttl / milliseconds(1)));
   std::optional<EngineError> failure;
   try {
@@ -232,12 +239,16 @@ asio::awaitable<void> Client::extend(Round const& round, std::shared_ptr<KeptLea
   } catch (EngineError const& error) {
     failure = error;
   }
-  if (failure && !over()) judge_error(round, *failure);
+  if (over()) co_return;
+  if (failure) judge_error(round, *failure);
+  judge_time("extend", began, stood_still, round.patience);
 }
 
 asio::awaitable<void> Client::release(Round const& round, std::shared_ptr<KeptLease> lease) {
   tools_.checker.lets_go(*lease);
   auto const deadline = tools_.env.now() + round.patience;
+  auto const began = world_.now();
+  auto const stood_still = world_.stood_still(tools_.env.node());
   bool const was_held = lease->held(tools_.env.now());
   say(fmt::format("releases {}", lease->name().text()));
   std::optional<EngineError> failure;
@@ -249,6 +260,7 @@ asio::awaitable<void> Client::release(Round const& round, std::shared_ptr<KeptLe
   }
   if (over()) co_return;
   if (failure) judge_error(round, *failure);
+  judge_time("release", began, stood_still, round.patience);
   auto const calm = tools_.options.calm && !tools_.options.breaks;
   if (calm && was_held && !failure && !answer) {
     tools_.checker.violated("the release of a held lease succeeds without a fault");
@@ -263,6 +275,19 @@ asio::awaitable<void> Client::break_one(Round const& round) {
   try {
     [[maybe_unused]] BreakResult const answer =
         co_await tools_.store.break_lease(std::move(request), deadline);
+  } catch (EngineError const& error) {
+    failure = error;
+  }
+  if (failure && !over()) judge_error(round, *failure);
+}
+
+asio::awaitable<void> Client::look(Round const& round) {
+  auto const deadline = tools_.env.now() + round.patience;
+  std::optional<EngineError> failure;
+  try {
+    [[maybe_unused]] std::optional<LeaseInfo> const info =
+        co_await tools_.store.find(round.name, deadline);
+    [[maybe_unused]] LeasePage const page = co_await tools_.store.list("name-", "", 10, deadline);
   } catch (EngineError const& error) {
     failure = error;
   }

@@ -58,7 +58,7 @@ class Client {
   asio::awaitable<std::shared_ptr<KeptLease>> acquire(Round const& round);
   LockRequest request_of(Round const& round);
   void judge(Round const& round, bool granted, std::string const& otherwise);
-  void judge_time(Round const& round);
+  void judge_time(std::string_view operation, Nanos began, Nanos stood_still, Nanos allowed);
   void judge_error(Round const& round, EngineError const& error);
   asio::awaitable<void> hold(Round const& round, std::shared_ptr<KeptLease> lease);
   void write(Round const& round, KeptLease const& lease);
@@ -66,6 +66,7 @@ class Client {
   asio::awaitable<void> release(Round const& round, std::shared_ptr<KeptLease> lease);
   asio::awaitable<void> break_one(Round const& round);
   asio::awaitable<void> act_as_stranger(Round const& round);
+  asio::awaitable<void> look(Round const& round);
   void say(std::string const& text);
 
   Tools tools_;

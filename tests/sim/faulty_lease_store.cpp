@@ -183,7 +183,7 @@ asio::awaitable<BreakResult> FaultyLeaseStore::break_lease(BreakRequest request,
 
 asio::awaitable<std::optional<LeaseInfo>> FaultyLeaseStore::find(Name name, Instant deadline) {
   using Answer = std::optional<LeaseInfo>;
-  Request<Answer> ask = [this, name](Instant by) { return store_.find(name, by); };
+  Request<Answer> ask = [this, name](Instant by) { return seen_find(name, by); };
   return call<Answer>("find", std::move(ask), deadline);
 }
 
@@ -238,6 +238,12 @@ asio::awaitable<BreakResult> FaultyLeaseStore::seen_break(BreakRequest request, 
   auto const answer = co_await store_.break_lease(request, deadline);
   say(fmt::format("store breaks {}: {}", request.name.text(), to_string(answer)));
   checker_.broke(request, answer);
+  co_return answer;
+}
+
+asio::awaitable<std::optional<LeaseInfo>> FaultyLeaseStore::seen_find(Name name, Instant deadline) {
+  auto answer = co_await store_.find(name, deadline);
+  checker_.found(name, answer);
   co_return answer;
 }
 

@@ -85,6 +85,7 @@ class FaultyLeaseStore final : public LeaseStore {
   asio::awaitable<std::vector<std::expected<void, Lost>>> seen_renew(
       std::vector<LeaseRenewal> renewals, Instant deadline);
   asio::awaitable<BreakResult> seen_break(BreakRequest request, Instant deadline);
+  asio::awaitable<std::optional<LeaseInfo>> seen_find(Name name, Instant deadline);
   void say(std::string_view text);
 
   SimEnv& node_;

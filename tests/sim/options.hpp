@@ -25,9 +25,9 @@ struct FaultOptions {
   Nanos signal_delay = std::chrono::milliseconds(1);
   std::uint32_t signal_lost = 0;
   std::uint32_t signal_repeated = 0;
-  std::uint32_t tells_dead = 0;  ///< sending to a crashed node is noticed
-  Nanos pause_every{};           ///< mean time between pauses of one node
-  Nanos pause{};                 ///< longest
+  std::uint32_t tells_dead = 0;     ///< sending to a crashed node is noticed
+  Nanos pause_every{};              ///< mean time between pauses of one node
+  Nanos pause{};                    ///< longest
   std::uint32_t pause_at_call = 0;  ///< a node is paused soon after it asked the store something
   Nanos crash_every{};
   Nanos cut_every{};  ///< a node cannot reach the store for a while

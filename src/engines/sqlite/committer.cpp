@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engines/sqlite/committer.hpp"
 
+#include <system_error>
 #include <utility>
 
 namespace holt::sqlite {
 namespace {
 
 constexpr int page_bytes = 4096;
-constexpr int checkpoint_pages = 1024 * 1024 / page_bytes;
+// Long enough that few writers wait for the two syncs of a checkpoint, short enough to open fast.
+constexpr int checkpoint_pages = 4 * 1024 * 1024 / page_bytes;
 constexpr int keep_pages = 256 * 1024 / page_bytes;  // a shorter log is kept at close
 
 bool poisons_connection(std::exception_ptr const& error) {
@@ -31,6 +33,9 @@ std::exception_ptr as_engine_error(std::exception_ptr const& error, std::string_
   } catch (EngineError const& what) {
     return std::make_exception_ptr(EngineError(what.code(), what.outcome(), what.engine(),
                                                operation, what.reason(), what.hint()));
+  } catch (std::system_error const& what) {
+    return std::make_exception_ptr(store_error(ErrorCode::rate_limited, operation, what.what(),
+                                               "the system is out of threads or memory"));
   } catch (...) {
     return std::current_exception();
   }
@@ -117,7 +122,7 @@ void Committer::fail(Step& step, std::exception_ptr const& error, During during)
 }
 
 // Where readers keep the log from being started over, it goes on growing after a checkpoint; then
-// the next one is due when another megabyte has come.
+// the next one is due when as much has come again.
 bool Committer::checkpoint_is_due() const noexcept {
   return connection_ && connection_->log_pages() - checkpointed_pages_ >= checkpoint_pages;
 }

@@ -4,7 +4,7 @@
 // Writer; one thread at a time, which holds the gate.
 //
 // Checkpoints. SQLite 3.40 loses commits when a checkpoint runs beside a writer, also if there is
-// only one checkpointer. So none ever runs by itself. When the log has grown past a megabyte, we
+// only one checkpointer. So none ever runs by itself. When the log has grown past 4 MB, we
 // begin a transaction that writes nothing, which keeps every writer out, and a second connection
 // copies the log into the file (PASSIVE: it waits for nobody). The next writer starts the log over.
 

@@ -50,12 +50,13 @@ Readable::Readable(asio::any_io_executor executor, int descriptor, std::function
   state_->wait();
 }
 
+/// Closes last: a call under way still reads from the descriptor.
 Readable::~Readable() {
   std::unique_lock lock(state_->mutex);
   state_->closed = true;
+  state_->called.wait(lock, [this] { return !state_->calling; });
   boost::system::error_code ignored;
   state_->descriptor.close(ignored);
-  state_->called.wait(lock, [this] { return !state_->calling; });
 }
 
 }  // namespace holt::sqlite

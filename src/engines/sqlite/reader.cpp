@@ -27,6 +27,7 @@ asio::awaitable<void> Reader::run(Step& step) {
           asio::post(reader->env_.blocking(), [reader, waiting] { reader->serve(*waiting); });
         },
         asio::use_awaitable, this, &step);
+    step.wait_until_let_go();
   }
   if (step.error()) std::rethrow_exception(step.error());
 }

@@ -9,9 +9,11 @@
 #include <boost/asio/associated_executor.hpp>
 #include <boost/asio/post.hpp>
 
+#include <atomic>
 #include <exception>
 #include <functional>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -42,8 +44,14 @@ class Step {
   /// The step has ended. If somebody waits for it, it may be gone when this returns.
   void finish() {
     ended_ = true;
-    auto done = std::exchange(done_, nullptr);
-    if (done) done();
+    if (done_) std::exchange(done_, nullptr)();
+    let_go_.store(true, std::memory_order_release);
+  }
+
+  /// For who waited and was resumed: the other thread may still be busy waking us, inside the loop
+  /// that we run on, and that loop may be destroyed as soon as we end. A matter of nanoseconds.
+  void wait_until_let_go() const noexcept {
+    while (!let_go_.load(std::memory_order_acquire)) std::this_thread::yield();
   }
 
  protected:
@@ -54,6 +62,7 @@ class Step {
   Instant deadline_;
   std::exception_ptr error_;
   bool ended_ = false;
+  std::atomic<bool> let_go_{false};
   Done done_;
 };
 

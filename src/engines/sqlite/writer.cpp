@@ -54,6 +54,7 @@ asio::awaitable<void> Writer::run(Step& step) {
           writer->enqueue(*waiting);
         },
         asio::use_awaitable, this, &step);
+    step.wait_until_let_go();
   }
   if (step.error()) std::rethrow_exception(step.error());
 }
