@@ -3,6 +3,7 @@
 
 #include "cli/boot_timer.hpp"
 #include "cli/descriptor.hpp"
+#include "cli/stream.hpp"
 
 #include <holt/clock.hpp>
 
@@ -19,6 +20,7 @@
 #include <cerrno>
 #include <chrono>
 #include <climits>
+#include <string>
 #include <system_error>
 
 namespace holt::cli {
@@ -79,8 +81,8 @@ template <class Page>
   keep_only(pipe);
   try {
     wait_for_the_end(page, pipe);
-  } catch (std::system_error const&) {
-    // No timer to be had: better to kill too early than never.
+  } catch (std::system_error const& error) {  // better to kill too early than never
+    talk(std::string("the watchdog cannot watch, and kills the command: ") + error.what());
   }
   page.kill_group();
   ::_exit(0);

@@ -108,7 +108,13 @@ class RunTest(HoltCase):
         for before in (None, change):
             alone = subprocess.run(status, capture_output=True, text=True, preexec_fn=before)
             under = self.holt("run", "--lock", "x", "--", *status, preexec_fn=before)
-            self.assertEqual(under.stdout, alone.stdout)
+            self.assertEqual(self.signal_sets(under.stdout), self.signal_sets(alone.stdout))
+
+    @staticmethod
+    def signal_sets(status):
+        """Without 32 and 33: those belong to the C library, which sets them when threads start."""
+        lines = (line.split(":") for line in status.splitlines())
+        return {name: int(value, 16) & ~(3 << 31) for name, value in lines}
 
     def test_its_own_process_group(self):
         shown = self.script("print(os.getpgrp() == os.getpid(), os.getsid(0))")

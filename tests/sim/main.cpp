@@ -123,6 +123,7 @@ Totals run_seeds(Arguments const& arguments) {
     if (arguments.verbose) fmt::print("{}\n", holt::sim::describe(options));
     auto const result = run_seed(options, arguments);
     add(totals, result);
+    if (arguments.seeds == 1) fmt::print("history {:016x}\n", result.hash);
     if (result.violation) {
       report_failure(options, result);
       if (!arguments.expect_violation && !arguments.verbose) {
