@@ -15,6 +15,7 @@
 
 #include <fmt/format.h>
 
+#include <signal.h>
 #include <stdlib.h>
 
 #include <algorithm>
@@ -83,7 +84,8 @@ void print_summary(Facts const& facts) {
 int demo(CommandLine& line) {
   if (!line.parse()) return number(ExitCode::ok);
   line.doing = "play the demo";
-  BlockedSignals const blocked(ending_signals());  // Ctrl-C cleans up too
+  BlockedSignals const blocked(ending_signals());  // Ctrl-C cleans up too,
+  ::signal(SIGPIPE, SIG_IGN);                      // and so does a reader that goes away
   TemporaryFolder const folder;
   auto const url = "sqlite://" + (folder.path() / "holt.db").string();
   auto holt = holt::open(url);

@@ -40,7 +40,7 @@ void refuse_lost(Holt& holt, Handle const& handle) {
   throw Failure(ExitCode::conflict,
                 "another owner holds it (fence " + found->fence.decimal() + ", expires in " +
                     rounded_duration(found->expires_in) + ")",
-                "holt lock show " + printable(handle.name.text()));
+                "holt lock show " + as_argument(handle.name.text()));
 }
 
 }  // namespace holt::cli

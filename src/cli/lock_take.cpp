@@ -40,7 +40,7 @@ int take_and_leave(CommandLine& line, LockTakeOptions const& options, millisecon
   if (!lock) {
     line.doing.clear();
     throw Failure(ExitCode::conflict, refusal(name, lock.error(), wait),
-                  "holt lock show " + options.name);
+                  "holt lock show " + as_argument(name.text()));
   }
   auto const fence = lock->fence();
   auto const left = std::chrono::floor<milliseconds>(lock->deadline() - BootClock::now());

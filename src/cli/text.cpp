@@ -55,6 +55,22 @@ std::string printable(std::string_view text, std::size_t limit) {
 
 std::string in_quotes(std::string_view text) { return '"' + printable(text, 80) + '"'; }
 
+std::string as_argument(std::string_view name) {
+  constexpr std::string_view plain =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:@%+=,-";
+  std::string result = name.starts_with('-') ? "-- " : "";
+  if (name.find_first_not_of(plain) == std::string_view::npos) return result.append(name);
+  result += '\'';
+  for (char const c : name) {
+    if (c == '\'') {
+      result += "'\\''";
+    } else {
+      result += c;
+    }
+  }
+  return result + '\'';
+}
+
 std::size_t columns(std::string_view text) noexcept {
   std::size_t count = 0;
   for (char const byte : text) {

@@ -17,6 +17,9 @@ namespace holt::cli {
 /// The same in double quotes.
 [[nodiscard]] std::string in_quotes(std::string_view text);
 
+/// A name as a word of a command line that a person can paste into a shell.
+[[nodiscard]] std::string as_argument(std::string_view name);
+
 /// How many columns a terminal needs for it, wide characters counted as one.
 [[nodiscard]] std::size_t columns(std::string_view text) noexcept;
 

@@ -112,15 +112,15 @@ asio::awaitable<std::expected<std::shared_ptr<KeptLease>, Busy>> Locks::acquire(
   Attempt attempt(new_owner(), env_);
   std::optional<Ear> ear;
   std::stop_callback const on_stop(request.stop, [&attempt] { attempt.wake.set(); });
+  // Who finds the name free needs neither an ear nor a place; who has an ear asks for both at once.
+  if (request.wait && has_ear_.load(std::memory_order_relaxed)) stand_in_line(attempt, ear);
   while (true) {
     co_await ask(request, attempt);
     if (attempt.granted) accept(request, attempt);
     if (attempt.lease) co_return attempt.lease;
     if (over(request, attempt)) break;
-    if (request.wait && !ear) {  // who finds the name free needs neither an ear nor a place
-      signals_.listen();
-      ear.emplace(*this, attempt.owner, attempt.wake);
-      attempt.in_line = true;
+    if (request.wait && !ear) {
+      stand_in_line(attempt, ear);
       continue;
     }
     [[maybe_unused]] bool const woken =
@@ -130,6 +130,13 @@ asio::awaitable<std::expected<std::shared_ptr<KeptLease>, Busy>> Locks::acquire(
   co_await leave(request, attempt);
   if (attempt.failure && attempt.busy.why == Busy::Why::held) throw *attempt.failure;
   co_return std::unexpected(std::move(attempt.busy));
+}
+
+void Locks::stand_in_line(Attempt& attempt, std::optional<Ear>& ear) {
+  signals_.listen();
+  has_ear_.store(true, std::memory_order_relaxed);
+  ear.emplace(*this, attempt.owner, attempt.wake);
+  attempt.in_line = true;
 }
 
 asio::awaitable<void> Locks::ask(LockRequest const& request, Attempt& attempt) {

@@ -20,10 +20,12 @@
 #include "primitives/keeper.hpp"
 #include "primitives/nursery.hpp"
 
+#include <atomic>
 #include <expected>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -71,6 +73,7 @@ class Locks {
   Owner new_owner();
   bool closing();
   void wake(std::string_view owner);
+  void stand_in_line(Attempt& attempt, std::optional<Ear>& ear);
   asio::awaitable<void> ask(LockRequest const& request, Attempt& attempt);
   void accept(LockRequest const& request, Attempt& attempt);
   bool over(LockRequest const& request, Attempt& attempt);
@@ -88,7 +91,8 @@ class Locks {
   FenceMemory fences_;
   Nursery nursery_;
   std::mutex mutex_;
-  bool closing_ = false;                               ///< guarded, as the map is
+  std::atomic<bool> has_ear_ = false;  ///< somebody waited before: signals arrive already
+  bool closing_ = false;               ///< guarded, as the map is
   std::map<std::string, Event, std::less<>> waiting_;  ///< who waits for an offer, by owner
   SignalBus::Subscription offers_;
 };

@@ -4,6 +4,7 @@
 import pathlib
 import re
 import signal
+import subprocess
 import time
 import unittest
 
@@ -62,6 +63,16 @@ class DemoTest(HoltCase):
             self.finish(started, code)
             self.assertEqual(self.workers(), [])
             self.assertEqual(list(self.temporary.iterdir()), [])
+
+    def test_a_reader_that_goes_away(self):
+        started = self.start("demo", stdout=subprocess.PIPE)
+        started.stdout.readline()
+        started.stdout.close()
+        started.stdout = None
+        _, stderr = self.finish(started, 1)
+        self.assertIn("Broken pipe", stderr)
+        self.assertEqual(self.workers(), [])
+        self.assertEqual(list(self.temporary.iterdir()), [])
 
     def test_killed_it_leaves_no_workers(self):
         started = self.start("demo")

@@ -4,6 +4,7 @@
 import json
 import os
 import pty
+import shlex
 import signal
 import subprocess
 import unittest
@@ -182,6 +183,12 @@ class LockTest(HoltCase):
         self.assertIn(b'waiting for lock "x", held by "the night shift"', os.read(ours, 1000))
         waiting.send_signal(signal.SIGINT)
         waiting.wait()
+
+    def test_the_hint_can_be_pasted_into_a_shell(self):
+        for name in ("plain/name-1", "two words", "it's", "$(reboot)", "-dash"):
+            self.check(0, "lock", "try", "--", name)
+            hint = self.check(5, "lock", "try", "--", name).stderr.splitlines()[-1]
+            self.assertEqual(shlex.split(hint.removeprefix("Try: "))[-1], name)
 
     def test_a_log_is_not_told(self):
         self.take("x", "--ttl", "1h")

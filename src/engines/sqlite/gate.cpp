@@ -4,6 +4,7 @@
 #include "engines/sqlite/place.hpp"
 #include "env/worker_thread.hpp"
 
+#include <sched.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -44,6 +45,17 @@ int flock_again(int fd, int how) {
   return result;
 }
 
+/// Others hold the gate for some tens of microseconds: less than it takes to wake a thread, so it
+/// is tried a few times before. False also when the kernel is out of locks: SQLite's own decides.
+bool blocked_for_a_while(int fd) {
+  constexpr int tries = 128;
+  for (int i = 0; i < tries; ++i) {
+    if (flock_again(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return false;
+    ::sched_yield();
+  }
+  return true;
+}
+
 template <class State>
 void serve(std::shared_ptr<State> const& state) {
   std::unique_lock lock(state->mutex);
@@ -79,8 +91,7 @@ bool Gate::lock(std::chrono::nanoseconds patience) {
   auto& state = *state_;
   std::unique_lock lock(state.mutex);
   if (!state.asked) {
-    bool const blocked = flock_again(state.fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-    if (!blocked) return true;  // also when the kernel is out of locks: SQLite's own decides
+    if (!blocked_for_a_while(state.fd)) return true;
     if (patience <= std::chrono::nanoseconds(0)) return false;
     if (!state.has_thread) {
       WorkerThread::start_unowned("holt-gate", [shared = state_] { serve(shared); });

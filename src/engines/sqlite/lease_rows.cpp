@@ -99,9 +99,11 @@ void LeaseRows::sweep() {
 }
 
 std::optional<Head> LeaseRows::live_head(Name const& name) {
-  Query(store_, sql::ticket_purge, instance_, name.text(), now_ns_).run();
-  Query query(store_, sql::ticket_head, instance_, name.text());
-  if (!query.next()) return std::nullopt;
+  Query query(store_, sql::ticket_head, instance_, name.text(), now_ns_);
+  if (!query.next()) {
+    Query(store_, sql::ticket_purge, instance_, name.text(), now_ns_).run();
+    return std::nullopt;
+  }
   return Head{std::string(query.text(0)), query.integer(1), std::string(query.text(2)),
               std::string(query.text(3))};
 }

@@ -71,7 +71,7 @@ class LeaseRows {
   /// Removes what ended long ago, of all names and instances.
   void sweep();
 
-  /// The first who still waits; the dead before it and behind it are removed.
+  /// The first who still waits. Without one the dead are removed, so that nothing stays.
   std::optional<Head> live_head(Name const& name);
   /// Who is third in line.
   std::optional<std::string> third(Name const& name);
