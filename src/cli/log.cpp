@@ -15,9 +15,13 @@
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/stdout_sinks.h>
 
-#include <array>
+#include <atomic>
+#include <chrono>
 #include <cstdlib>
+#include <initializer_list>
 #include <memory>
+#include <mutex>
+#include <semaphore>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -80,7 +84,7 @@ std::string text_fields(LogEvent const& event) {
   return text;
 }
 
-std::unique_ptr<spdlog::logger> make_logger(bool json) {
+std::unique_ptr<spdlog::logger> make_spdlog(bool json) {
   auto sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
   constexpr std::string_view time = "%Y-%m-%dT%H:%M:%S.%eZ";
   std::string const pattern =
@@ -92,7 +96,35 @@ std::unique_ptr<spdlog::logger> make_logger(bool json) {
   return logger;
 }
 
+constinit std::atomic<bool> in_use = false;
+std::binary_semaphore finished(0);
+
+/// What the copies of the callback share. Each event on its way holds one: when the last is gone,
+/// everything has been written.
+class Writer {
+ public:
+  explicit Writer(bool json) : json_(json) { in_use = true; }
+  ~Writer() { finished.release(); }
+  Writer(Writer const&) = delete;
+  Writer& operator=(Writer const&) = delete;
+
+  void write(LogEvent const& event) {
+    std::call_once(first_, [this] { logger_ = make_spdlog(json_); });
+    logger_->log(spdlog_level(event.level), "{}", json_ ? json_fields(event) : text_fields(event));
+  }
+
+ private:
+  bool json_;
+  std::once_flag first_;
+  std::unique_ptr<spdlog::logger> logger_;
+};
+
 }  // namespace
+
+void finish_log() noexcept {
+  using std::chrono_literals::operator""ms;
+  if (in_use) static_cast<void>(finished.try_acquire_for(2000ms));
+}
 
 void log_to_stderr(OpenOptions& options) {
   auto const format = setting("HOLT_LOG_FORMAT", "text");
@@ -104,10 +136,8 @@ void log_to_stderr(OpenOptions& options) {
   for (auto const known : {LogLevel::debug, LogLevel::info, LogLevel::warn, LogLevel::error}) {
     if (to_string(known) != level) continue;
     options.log_level = known;
-    options.log = [json = format == "json",
-                   logger = std::shared_ptr<spdlog::logger>()](LogEvent const& event) mutable {
-      if (!logger) logger = make_logger(json);
-      logger->log(spdlog_level(event.level), "{}", json ? json_fields(event) : text_fields(event));
+    options.log = [writer = std::make_shared<Writer>(format == "json")](LogEvent const& event) {
+      writer->write(event);
     };
     return;
   }

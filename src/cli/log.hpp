@@ -10,4 +10,8 @@ namespace holt::cli {
 /// Sets the level and the callback. Throws UsageError for a setting that is no setting.
 void log_to_stderr(OpenOptions& options);
 
+/// Waits for events that a client has made but a thread of it has not yet written, 2 s at most.
+/// Call it once, when every client is closed and the process is about to end.
+void finish_log() noexcept;
+
 }  // namespace holt::cli

@@ -7,6 +7,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/failure.hpp"
 #include "cli/help.hpp"
+#include "cli/log.hpp"
 #include "cli/nearest.hpp"
 #include "cli/stream.hpp"
 #include "cli/text.hpp"
@@ -127,5 +128,6 @@ int main(int argc, char** argv) {
   } catch (Failure const& failure) {
     status = report(nullptr, failure.code(), failure.what(), failure.hint());
   }
+  finish_log();
   ::_exit(status);  // everything is written and closed; what static objects would do is not needed
 }

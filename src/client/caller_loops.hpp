@@ -2,7 +2,9 @@
 #pragma once
 // CallerLoops: runs a coroutine on the thread that asked for it and blocks that thread until it
 // ends. No other thread is involved unless the coroutine waits for something, so a call on the
-// embedded engine costs no thread hop. Loops are kept for the next caller: making one is not free.
+// embedded engine costs no thread hop. Loops are kept for the next caller, as many as there ever
+// were callers at a time: making one is not free, and the thread that woke a caller may still be on
+// its way out of the loop when the caller has gone.
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -69,10 +71,9 @@ class CallerLoops {
 
   void give_back(Loop loop) {
     std::scoped_lock const lock(mutex_);
-    if (idle_.size() < max_idle) idle_.push_back(std::move(loop));
+    idle_.push_back(std::move(loop));
   }
 
-  static constexpr std::size_t max_idle = 512;
   std::mutex mutex_;
   std::vector<Loop> idle_;
 };

@@ -76,9 +76,9 @@ class Core : public std::enable_shared_from_this<Core> {
   Nanos timeout_;
   TrustWord ours_;  ///< reads 0 after a fork
   std::atomic<bool> closed_ = false;
+  CallerLoops loops_;  ///< outlives env_, whose threads may be inside a post to one of them
   RealEnv env_;
   EventLog log_;
-  CallerLoops loops_;
   std::unique_ptr<Engine> engine_;
   Keeper keeper_;
   Locks locks_;

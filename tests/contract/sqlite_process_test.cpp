@@ -85,7 +85,7 @@ TEST(SqliteOtherProcess, DISABLED_Counts) {
 }
 
 /// SQLite 3.40 loses commits when a checkpoint runs beside a writer (RELIABILITY 49); the way we
-/// do it must not. Some thousand checkpoints happen here.
+/// do it must not.
 TEST_F(SqliteProcesses, CheckpointsBesideWritersLoseNothing) {
   {
     auto const engine = open();
