@@ -2,7 +2,6 @@
 """holt run in a terminal: an interactive shell with job control, and keys typed into it."""
 
 import os
-import pathlib
 import pty
 import re
 import select
@@ -69,11 +68,11 @@ class RunTerminalTest(HoltCase):
         self.shell = Shell(self)
 
     def wait_for_state(self, pid: int, states: str):
-        self.wait_for(lambda: state_of(pid) in states, f"{pid} to be in state {states}")
+        self.wait_for(lambda: state_of(pid) in set(states), f"{pid} to be in state {states}")
 
-    @staticmethod
-    def parent_of(pid: int) -> int:
-        return int(pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    def shell_says_stopped(self) -> bool:
+        self.shell.run("jobs")
+        return self.shell.expect("Running|Stopped")[0] == "Stopped"
 
     def assert_free(self):
         self.wait_for(lambda: self.holt("lock", "show", "x").returncode == 3, "the lock to be free")
@@ -174,7 +173,7 @@ class RunTerminalTest(HoltCase):
         self.shell.run("$holt run --lock x -- sh -c 'echo $$ > pid; exec cat' &")
         pid = self.wait_for_pid(self.folder / "pid")
         self.wait_for_state(pid, "T")
-        self.wait_for_state(self.parent_of(pid), "T")
+        self.wait_for(self.shell_says_stopped, "the shell to see it stopped")
         self.shell.run("fg")
         self.wait_for_state(pid, "RS")
         self.shell.type("to the front\n")

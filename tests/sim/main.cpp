@@ -66,7 +66,7 @@ bool parse(std::string_view argument, Arguments& arguments) {
   auto const name = argument.substr(0, equals);
   auto const value = number(argument.substr(equals + 1));
   if (!value) return false;
-  if (name == "--seeds") {
+  if (name == "--seeds" && *value > 0) {
     arguments.seeds = *value;
   } else if (name == "--first") {
     arguments.first = *value;
