@@ -17,7 +17,9 @@ constexpr std::chrono::milliseconds guard_patience{50};
 constexpr std::size_t max_reason_bytes = 256;
 
 Nanos checked_ttl(std::chrono::milliseconds ttl) {
-  if (ttl < trust::min_ttl || ttl > trust::max_ttl) {
+  // In milliseconds: a huge value would overflow in nanoseconds before it is refused.
+  if (ttl < std::chrono::duration_cast<std::chrono::milliseconds>(trust::min_ttl) ||
+      ttl > std::chrono::duration_cast<std::chrono::milliseconds>(trust::max_ttl)) {
     throw InvalidArgument(
         fmt::format("a ttl of {} ms is out of range: use 100 ms to 24 h", ttl.count()));
   }
@@ -102,9 +104,10 @@ std::expected<Lock, Busy> Core::lock(Name const& name, LockOptions const& option
   return Lock(std::make_shared<HeldLease>(shared_from_this(), std::move(*answer)));
 }
 
-std::expected<void, Lost> Core::extend(std::shared_ptr<KeptLease> const& lease, Nanos ttl) {
+std::expected<void, Lost> Core::extend(std::shared_ptr<KeptLease> const& lease,
+                                       std::chrono::milliseconds ttl) {
   check_usable("extend");
-  auto const checked = checked_ttl(std::chrono::duration_cast<std::chrono::milliseconds>(ttl));
+  auto const checked = checked_ttl(ttl);
   return loops_.run(locks_.extend(lease, checked, call_deadline()));
 }
 
@@ -144,9 +147,9 @@ BreakResult Core::break_lock(Name const& name, std::string_view reason, BreakOpt
   return loops_.run(engine_->leases().break_lease(std::move(request), call_deadline()));
 }
 
-std::expected<void, Lost> Core::extend(Handle const& handle, Nanos ttl) {
+std::expected<void, Lost> Core::extend(Handle const& handle, std::chrono::milliseconds ttl) {
   check_usable("extend");
-  auto const checked = checked_ttl(std::chrono::duration_cast<std::chrono::milliseconds>(ttl));
+  auto const checked = checked_ttl(ttl);
   std::vector<LeaseRenewal> renewals;
   renewals.emplace_back(handle.name, handle.owner, checked);
   auto answers = loops_.run(engine_->leases().renew(std::move(renewals), call_deadline()));

@@ -50,14 +50,15 @@ class Core : public std::enable_shared_from_this<Core> {
 
   std::expected<Lock, Busy> lock(Name const& name, LockOptions const& options,
                                  std::stop_token stop);
-  std::expected<void, Lost> extend(std::shared_ptr<KeptLease> const& lease, Nanos ttl);
+  std::expected<void, Lost> extend(std::shared_ptr<KeptLease> const& lease,
+                                   std::chrono::milliseconds ttl);
   std::expected<void, Lost> release(std::shared_ptr<KeptLease> const& lease, Nanos patience);
   void detach(KeptLease& lease);
 
   std::optional<LeaseInfo> find(Name const& name);
   LeasePage list(std::string_view prefix, std::string const& cursor, std::uint32_t limit);
   BreakResult break_lock(Name const& name, std::string_view reason, BreakOptions options);
-  std::expected<void, Lost> extend(Handle const& handle, Nanos ttl);
+  std::expected<void, Lost> extend(Handle const& handle, std::chrono::milliseconds ttl);
   std::expected<void, Lost> release(Handle const& handle);
   void close(std::chrono::milliseconds deadline);
 

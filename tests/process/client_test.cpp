@@ -136,6 +136,7 @@ TEST_F(Client, WrongInputIsRefusedBeforeAnyIo) {
   EXPECT_THROW(holt_.try_lock(""), InvalidArgument);
   EXPECT_THROW(holt_.try_lock("a", {.ttl = 99ms}), InvalidArgument);
   EXPECT_THROW(holt_.try_lock("a", {.ttl = 25h}), InvalidArgument);
+  EXPECT_THROW(holt_.try_lock("a", {.ttl = wait_forever}), InvalidArgument) << "and no overflow";
   EXPECT_THROW(holt_.lock("a", {.wait = -1ms}), InvalidArgument);
   EXPECT_THROW(holt_.try_lock("a", {.note = std::string(4097, 'n')}), InvalidArgument);
   EXPECT_THROW(holt_.list("", "", 0), InvalidArgument);
