@@ -3,6 +3,7 @@
 
 #include "contract/sqlite_fixture.hpp"
 #include "engines/sqlite/blocker.hpp"
+#include "engines/sqlite/gate.hpp"
 #include "engines/sqlite/schema.hpp"
 #include "engines/sqlite/store_file.hpp"
 #include "engines/sqlite/writer.hpp"
@@ -11,9 +12,11 @@
 #include <gmock/gmock.h>
 
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 #include <future>
 #include <thread>
@@ -54,6 +57,36 @@ class SlowStep final : public sqlite::Step {
 
  private:
   bool ran_ = false;
+};
+
+/// Keeps one processor busy with many threads, and binds the thread that makes it to that one too.
+class CrowdedProcessor {
+ public:
+  CrowdedProcessor() {
+    sched_getaffinity(0, sizeof before_, &before_);
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    sched_setaffinity(0, sizeof one, &one);
+    for (int i = 0; i < 64; ++i) {
+      threads_.emplace_back([this] {
+        while (!over_.load(std::memory_order_relaxed)) {
+        }
+      });
+    }
+  }
+  ~CrowdedProcessor() {
+    sched_setaffinity(0, sizeof before_, &before_);
+    over_ = true;
+    for (auto& thread : threads_) thread.join();
+  }
+  CrowdedProcessor(CrowdedProcessor const&) = delete;
+  CrowdedProcessor& operator=(CrowdedProcessor const&) = delete;
+
+ private:
+  cpu_set_t before_{};
+  std::atomic<bool> over_{false};
+  std::vector<std::thread> threads_;
 };
 
 /// Holds the gate as another process would: through a descriptor of its own.
@@ -145,6 +178,15 @@ TEST_F(SqliteWriter, WaitsAtTheGateUntilItsDeadlineAndNamesTheHolder) {
   EXPECT_EQ(error->operation(), "count");
   EXPECT_THAT(error->what(), HasSubstr("process " + std::to_string(::getpid())));
   EXPECT_EQ(counted(), 0);
+}
+
+TEST_F(SqliteWriter, LeavesTheGateInTimeAlsoWhereManyWantTheProcessor) {
+  GateHolder const holder(place_.gate());
+  sqlite::Gate gate(place_.gate(), place_.path);
+  CrowdedProcessor const crowd;
+  auto const start = env_.now();
+  EXPECT_FALSE(gate.lock(100ms));
+  EXPECT_LT(env_.now() - start, 3s);
 }
 
 TEST_F(SqliteWriter, WhoHasTimeGoesOnWaitingWhenOthersGiveUp) {

@@ -46,13 +46,17 @@ int flock_again(int fd, int how) {
 }
 
 /// Others hold the gate for some tens of microseconds: less than it takes to wake a thread, so it
-/// is tried a few times before. False also when the kernel is out of locks: SQLite's own decides.
+/// is tried for a while before. By the clock, not by number: where many want the processor, every
+/// yield may take a tenth of a second. False also when the kernel is out of locks: SQLite's own
+/// decides.
 bool blocked_for_a_while(int fd) {
-  constexpr int tries = 128;
-  for (int i = 0; i < tries; ++i) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::microseconds a_while{300};
+  auto const until = Clock::now() + a_while;
+  do {
     if (flock_again(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return false;
     ::sched_yield();
-  }
+  } while (Clock::now() < until);
   return true;
 }
 
