@@ -12,9 +12,12 @@
 
 namespace holt::bench {
 
+/// Where the counter of fences is: a table of its own, or a row of the leases' table as in Holt.
+enum class Layout { two_tables, one_table };
+
 class RawSqlite {
  public:
-  RawSqlite(std::filesystem::path const& file, bool full_sync);
+  RawSqlite(std::filesystem::path const& file, bool full_sync, Layout layout);
   ~RawSqlite();
   RawSqlite(RawSqlite const&) = delete;
   RawSqlite& operator=(RawSqlite const&) = delete;

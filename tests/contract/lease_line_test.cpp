@@ -65,6 +65,14 @@ TEST_P(LeaseLine, ServesAllInTurn) {
   EXPECT_FALSE(client_.find("a"));
 }
 
+TEST_P(LeaseLine, PlacesAreCountedUpToAHundred) {
+  client_.take("a", client_.owner(), {.ttl = 60s});
+  for (std::uint32_t place = 1; place <= 99; ++place) client_.wait_for("a", client_.owner());
+  EXPECT_EQ(client_.wait_for("a", client_.owner()), LeaseStore::max_place);
+  EXPECT_EQ(client_.wait_for("a", client_.owner()), LeaseStore::max_place);
+  EXPECT_EQ(client_.find("a")->waiting, 101U);
+}
+
 TEST_P(LeaseLine, PriorityComesBeforeArrival) {
   auto const holder = client_.owner();
   auto const usual = client_.owner();

@@ -89,18 +89,23 @@ class CrowdedProcessor {
   std::vector<std::thread> threads_;
 };
 
-/// Holds the gate as another process would: through a descriptor of its own.
-class GateHolder {
+/// Is inside a transaction, as another process would: the gate through a descriptor of its own, the
+/// lock of the file through a connection of its own.
+class OtherWriter {
  public:
-  explicit GateHolder(std::string const& path) : fd_(::open(path.c_str(), O_RDWR | O_CLOEXEC)) {
+  OtherWriter(Env& env, sqlite::Place const& place)
+      : fd_(::open(place.gate().c_str(), O_RDWR | O_CLOEXEC)),
+        connection_(env, place.path, sqlite::Sync::normal) {
     EXPECT_EQ(::flock(fd_, LOCK_EX), 0);
+    EXPECT_TRUE(connection_.begin());
   }
-  ~GateHolder() { ::close(fd_); }
-  GateHolder(GateHolder const&) = delete;
-  GateHolder& operator=(GateHolder const&) = delete;
+  ~OtherWriter() { ::close(fd_); }
+  OtherWriter(OtherWriter const&) = delete;
+  OtherWriter& operator=(OtherWriter const&) = delete;
 
  private:
   int fd_;
+  sqlite::Connection connection_;
 };
 
 class SqliteWriter : public SqliteTest {
@@ -168,7 +173,7 @@ TEST_F(SqliteWriter, KeepsItsLogShort) {
 }
 
 TEST_F(SqliteWriter, WaitsAtTheGateUntilItsDeadlineAndNamesTheHolder) {
-  GateHolder const holder(place_.gate());
+  OtherWriter const holder(env_, place_);
   auto const start = env_.now();
   auto const error = thrown<EngineError>([&] { run(count(env_.now() + 200ms)); });
   EXPECT_GE(env_.now() - start, 200ms);
@@ -181,7 +186,7 @@ TEST_F(SqliteWriter, WaitsAtTheGateUntilItsDeadlineAndNamesTheHolder) {
 }
 
 TEST_F(SqliteWriter, LeavesTheGateInTimeAlsoWhereManyWantTheProcessor) {
-  GateHolder const holder(place_.gate());
+  OtherWriter const holder(env_, place_);
   sqlite::Gate gate(place_.gate(), place_.path);
   CrowdedProcessor const crowd;
   auto const start = env_.now();
@@ -190,7 +195,7 @@ TEST_F(SqliteWriter, LeavesTheGateInTimeAlsoWhereManyWantTheProcessor) {
 }
 
 TEST_F(SqliteWriter, WhoHasTimeGoesOnWaitingWhenOthersGiveUp) {
-  auto holder = std::make_unique<GateHolder>(place_.gate());
+  auto holder = std::make_unique<OtherWriter>(env_, place_);
   auto patient = std::async(std::launch::async, [&] { run(count(env_.now() + 30s)); });
   auto hasty = std::async(std::launch::async, [&] { run(count(env_.now() + 150ms)); });
   EXPECT_THROW(hasty.get(), EngineError);
@@ -201,7 +206,7 @@ TEST_F(SqliteWriter, WhoHasTimeGoesOnWaitingWhenOthersGiveUp) {
 }
 
 TEST_F(SqliteWriter, AGateThatOpensAfterEverybodyLeftIsGivenBack) {
-  auto holder = std::make_unique<GateHolder>(place_.gate());
+  auto holder = std::make_unique<OtherWriter>(env_, place_);
   EXPECT_THROW(run(count(env_.now() + 50ms)), EngineError);
   holder.reset();
   auto const other = sqlite::open_store(env_, place_);
@@ -212,7 +217,7 @@ TEST_F(SqliteWriter, AGateThatOpensAfterEverybodyLeftIsGivenBack) {
 }
 
 TEST_F(SqliteWriter, CanBeDestroyedWhileItsThreadWaitsAtTheGate) {
-  GateHolder const holder(place_.gate());
+  OtherWriter const holder(env_, place_);
   sqlite::Writer second(env_, store_file_, place_, nullptr);
   CountStep step(env_.now() + 50ms, false);
   EXPECT_THROW(run(second.run(step)), EngineError);
@@ -230,7 +235,7 @@ TEST_F(SqliteWriter, WaitsForAForeignProgramUntilItsDeadlineAndNamesIt) {
 }
 
 TEST_F(SqliteWriter, ALoopThatCallsIsNotBlocked) {
-  auto holder = std::make_unique<GateHolder>(place_.gate());
+  auto holder = std::make_unique<OtherWriter>(env_, place_);
   std::promise<void> counted_one;
   asio::co_spawn(env_.executor(), count(env_.now() + 30s),
                  [&](std::exception_ptr const&) { counted_one.set_value(); });

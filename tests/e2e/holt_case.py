@@ -6,12 +6,12 @@ HOLT_UPDATE_GOLDEN=1 writes the golden files instead of comparing with them.
 """
 
 import contextlib
-import fcntl
 import os
 import pathlib
 import re
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -152,9 +152,10 @@ class HoltCase(unittest.TestCase):
     @contextlib.contextmanager
     def blocked_store(self):
         """While it lasts nobody can write to the store."""
-        with open(f"{self.store}.gate", "r+b") as gate:
-            fcntl.flock(gate, fcntl.LOCK_EX)
+        with contextlib.closing(sqlite3.connect(self.store, isolation_level=None)) as store:
+            store.execute("BEGIN IMMEDIATE")
             yield
+            store.execute("ROLLBACK")
 
     def script(self, text: str, name: str = "child.py") -> list[str]:
         """A Python program for a child, as the words of a command."""

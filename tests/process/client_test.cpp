@@ -6,9 +6,8 @@
 #include <holt/holt.hpp>
 
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 
-#include <fcntl.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -180,16 +179,16 @@ TEST_F(Client, BreakingAtOnceFreesTheName) {
 /// Keeps every writer of the store out, as a stopped process would.
 class HungStore {
  public:
-  explicit HungStore(TempStore const& store)
-      : gate_(::open((store.path().string() + ".gate").c_str(), O_RDWR | O_CLOEXEC)) {
-    ::flock(gate_, LOCK_EX);
+  explicit HungStore(TempStore const& store) {
+    EXPECT_EQ(sqlite3_open(store.path().c_str(), &store_), SQLITE_OK);
+    EXPECT_EQ(sqlite3_exec(store_, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr), SQLITE_OK);
   }
-  ~HungStore() { ::close(gate_); }
+  ~HungStore() { sqlite3_close(store_); }
   HungStore(HungStore const&) = delete;
   HungStore& operator=(HungStore const&) = delete;
 
  private:
-  int gate_;
+  sqlite3* store_ = nullptr;
 };
 
 TEST_F(Client, AStoreThatHangsPutsALockAtRiskAndThenEndsItInTime) {

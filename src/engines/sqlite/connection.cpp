@@ -5,6 +5,8 @@
 
 #include <sqlite3.h>
 
+#include <sched.h>
+
 namespace holt::sqlite {
 namespace {
 
@@ -18,6 +20,7 @@ constexpr char const* settings =
 constexpr char const* full_settings =
     "PRAGMA temp_store = MEMORY; PRAGMA secure_delete = OFF; PRAGMA synchronous = FULL";
 
+constexpr std::chrono::microseconds a_while{300};
 constexpr int retry_ms = 1;
 
 }  // namespace
@@ -37,12 +40,7 @@ Connection::Connection(Env& env, std::string const& path, Sync sync) : env_(env)
         this);
     sqlite3_busy_handler(
         handle_,
-        [](void* self, int) {
-          auto const& connection = *static_cast<Connection*>(self);
-          if (connection.env_.now() >= connection.patience_) return 0;
-          sqlite3_sleep(retry_ms);
-          return 1;
-        },
+        [](void* self, int tries) { return static_cast<Connection*>(self)->wait(tries) ? 1 : 0; },
         this);
     patience_ = env_.now() + std::chrono::seconds(1);
     execute(sync == Sync::full ? full_settings : settings);
@@ -59,6 +57,19 @@ void Connection::close() noexcept {
   statements_.clear();
   sqlite3_close_v2(handle_);
   handle_ = nullptr;
+}
+
+/// A lock is not to be had. Most are held for some tens of microseconds. True: try again.
+bool Connection::wait(int tries) {
+  auto const now = env_.now();
+  if (now >= patience_) return false;
+  if (tries == 0) waiting_since_ = now;
+  if (now - waiting_since_ < a_while) {
+    ::sched_yield();
+  } else {
+    sqlite3_sleep(retry_ms);
+  }
+  return true;
 }
 
 bool Connection::begin() {

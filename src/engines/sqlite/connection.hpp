@@ -60,6 +60,7 @@ class Connection {
 
   sqlite3_stmt* prepare(std::string_view sql);
   void step_once(std::string_view sql);
+  bool wait(int tries);
   void close() noexcept;
   [[noreturn]] void fail(int code) const;
 
@@ -67,6 +68,7 @@ class Connection {
   sqlite3* handle_ = nullptr;
   std::vector<std::pair<char const*, sqlite3_stmt*>> statements_;  // key: where the text is
   Instant patience_{};
+  Instant waiting_since_{};
   int log_pages_ = 0;
 };
 

@@ -10,8 +10,6 @@
 namespace holt::sqlite {
 namespace {
 
-constexpr std::uint32_t max_waiters = 10'000;  // of one name
-
 // A late holder is told for this long that its lease ended, rather than that it never was.
 constexpr std::int64_t remembered_ns = std::int64_t{3600} * 1'000'000'000;
 
@@ -128,14 +126,12 @@ std::uint32_t LeaseRows::stand_in_line(Name const& name, LeaseRequest const& req
           ttl, delay, request.note, request.request)
         .run();
   }
-  auto const now_at = place(name, owner);
-  if (kept > 0 || now_at <= max_waiters) return now_at;
-  drop_ticket(name, owner);
-  return 0;
+  return place(name, owner);
 }
 
 std::uint32_t LeaseRows::place(Name const& name, std::string_view owner) {
-  Query query(store_, sql::ticket_place, instance_, name.text(), owner, now_ns_);
+  Query query(store_, sql::ticket_place, instance_, name.text(), owner, now_ns_,
+              LeaseStore::max_place);
   HOLT_CHECK(query.next());
   return static_cast<std::uint32_t>(query.integer(0));
 }

@@ -16,7 +16,8 @@ namespace holt::sqlite {
 namespace {
 
 constexpr std::size_t max_batch = 512;
-constexpr int max_batches = 4;  // of one leader
+constexpr int max_batches = 4;    // of one leader
+constexpr int max_past_gate = 8;  // in a row
 // How often a leader that waits looks for newcomers with an earlier deadline.
 constexpr auto look_again = std::chrono::milliseconds(50);
 
@@ -34,6 +35,7 @@ Writer::Writer(Env& env, StoreFile& file, Place const& place,
     : env_(env),
       file_(file),
       gate_(place.gate(), place.path),
+      commits_fast_(place.sync == Sync::normal),
       committer_(env, place, std::move(connection)) {}
 
 /// Who led last may still be on its way out, after it woke the last caller.
@@ -110,31 +112,43 @@ bool Writer::serve_batch() {
   auto const batch = take();
   committer_.run(batch);
   bool const checkpoint = committer_.checkpoint_is_due();
-  if (!checkpoint) gate_.unlock();
+  if (!checkpoint) leave_gate();
   for (auto* step : batch) step->finish();
   if (checkpoint) {
     committer_.checkpoint();
-    gate_.unlock();
+    leave_gate();
   }
   return true;
 }
 
-/// Gets inside the gate and begins a transaction. False: the deadline of some has passed.
+/// Begins a transaction. False: the deadline of some has passed.
 bool Writer::enter() {
-  bool inside = false;
+  // Where nobody else writes, the gate would cost more than it gives; but who waits inside it must
+  // get its turn. A commit that waits for the disk is another matter: those who come meanwhile are
+  // best woken by the kernel.
+  bool const direct = commits_fast_ && past_gate_ < max_past_gate;
+  if (direct && committer_.begin({})) {
+    ++past_gate_;
+    return true;
+  }
+  past_gate_ = 0;
   try {
     for (;;) {
       auto const until = patience();
-      if (!inside) inside = gate_.lock(until - env_.now());
-      if (inside && committer_.begin(until)) return true;
-      if (expire(!inside)) break;
+      if (!at_gate_) at_gate_ = gate_.lock(until - env_.now());
+      if (at_gate_ && committer_.begin(until)) return true;
+      if (expire()) break;
     }
   } catch (...) {
-    if (inside) gate_.unlock();
+    leave_gate();
     throw;
   }
-  if (inside) gate_.unlock();
+  leave_gate();
   return false;
+}
+
+void Writer::leave_gate() noexcept {
+  if (std::exchange(at_gate_, false)) gate_.unlock();
 }
 
 /// Until when to wait before looking again; the leader calls it with somebody in the queue.
@@ -146,7 +160,7 @@ Instant Writer::patience() {
 }
 
 /// Steps whose deadline has passed leave. True: there were some.
-bool Writer::expire(bool at_gate) {
+bool Writer::expire() {
   auto const now = env_.now();
   Batch late;
   {
@@ -156,7 +170,7 @@ bool Writer::expire(bool at_gate) {
     std::erase_if(queue_, is_late);
   }
   if (late.empty()) return false;
-  auto const blocker = at_gate ? gate_blocker(gate_.path()) : write_blocker(file_.path());
+  auto const blocker = at_gate_ ? write_blocker(file_.path()) : gate_blocker(gate_.path());
   for (auto* step : late) {
     step->fail(timed_out(*step, file_.path(), blocker));
     step->finish();

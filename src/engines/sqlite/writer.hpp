@@ -2,8 +2,9 @@
 #pragma once
 // Writer: runs steps in transactions, many steps per commit when many call.
 //
-// Whoever finds the writer free leads, on its own thread: it takes the gate, begins, runs all steps
-// that have queued meanwhile, commits once, and wakes the others. One caller alone pays for no
+// Whoever finds the writer free leads, on its own thread: it begins, runs all steps that have
+// queued meanwhile, commits once, and wakes the others. It passes the gate first if another process
+// writes. One caller alone pays for no
 // thread switch; a crowd shares the cost of the commit. A leader serves a few batches and then
 // hands over to Env::blocking(), so nobody leads for ever. Loops on Env::executor() never lead:
 // nothing may block there.
@@ -50,14 +51,19 @@ class Writer {
   bool serve_batch();
   bool enter();
   Instant patience();
-  bool expire(bool at_gate);
+  void leave_gate() noexcept;
+  bool expire();
   void fail_all(std::exception_ptr const& error);
   Batch take();
 
   Env& env_;
   StoreFile& file_;
+  // The leader's, down to the empty line.
   Gate gate_;
-  Committer committer_;  // the leader's
+  bool const commits_fast_;
+  Committer committer_;
+  bool at_gate_ = false;
+  int past_gate_ = 0;  // transactions since we were at the gate
 
   std::mutex mutex_;
   std::condition_variable idle_;
