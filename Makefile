@@ -68,13 +68,13 @@ tsan: ## the tests with threads in them, under ThreadSanitizer
 	$(say) running the tests labelled tsan
 	@$(call run_tests,build/tsan) -L '^tsan$$'
 
-clang: ## build all with clang 19 at -O2 and run unit and contract tests on that
+clang: ## build all with clang 19 at -O2 and run what needs no sanitizer on that
 	$(install) build test
 	$(sub) build/clang/build.ninja
 	$(say) building everything with clang 19
 	@$(call compile,build/clang)
-	$(say) running the unit and contract tests built by clang 19
-	@$(call run_tests,build/clang) -L '^(unit|contract|linkage)$$'
+	$(say) running unit and contract tests, and those that no sanitizer bears, built by clang 19
+	@$(call run_tests,build/clang) -L '^(unit|contract|linkage|unsanitized)$$'
 
 lint: ## tidy.py, clang-format and clang-tidy (ALL=1: every file, not only changed ones)
 	$(install) build test

@@ -71,6 +71,12 @@ TEST(SqliteAddress, HostsFoldersMemoryAndBadEscapesAreRefused) {
   }
 }
 
+TEST(SqliteAddress, ABareWordIsNotTakenForAFile) {
+  auto const error = thrown<InvalidArgument>([&] { static_cast<void>(parse_place("redis")); });
+  EXPECT_THAT(error->what(), HasSubstr("write ./redis"));
+  EXPECT_NO_THROW(static_cast<void>(parse_place("./redis")));
+}
+
 TEST(SqliteAddress, IsShownSoThatItCanBeUsedAgain) {
   auto const place = parse_place("sqlite:///a%20b/100%25?sync=full");
   EXPECT_EQ(place.path, "/a b/100%");

@@ -41,8 +41,9 @@ std::string default_path() {
 std::optional<char> hex_pair(std::string_view digits) {
   unsigned value = 0;
   if (digits.size() != 2) return std::nullopt;
-  auto const [end, error] = std::from_chars(digits.data(), digits.data() + 2, value, 16);
-  if (error != std::errc() || end != digits.data() + 2) return std::nullopt;
+  auto const* const last = digits.data() + digits.size();
+  auto const [end, error] = std::from_chars(digits.data(), last, value, 16);
+  if (error != std::errc() || end != last) return std::nullopt;
   return static_cast<char>(value);
 }
 
@@ -110,6 +111,14 @@ std::string path_in(std::string_view rest) {
   return rest.empty() ? default_path() : decode(rest);
 }
 
+/// A bare word is more likely the name of something else than that of a file to be made here.
+void check_is_path(std::string_view text) {
+  if (text.find_first_of("/.:") != std::string_view::npos || text.starts_with('~')) return;
+  throw InvalidArgument(fmt::format(
+      "'{}' is no address of a store: for a file of this name in the current folder write ./{}",
+      text, text));
+}
+
 std::string absolute(std::string_view path) {
   if (path == ":memory:") {
     throw InvalidArgument(fmt::format("a store in memory cannot be shared; {}", forms));
@@ -128,6 +137,7 @@ std::string absolute(std::string_view path) {
 Place parse_place(std::string_view url) {
   Place place;
   if (!url.starts_with(scheme)) {
+    check_is_path(url);
     place.path = absolute(url);
     return place;
   }
