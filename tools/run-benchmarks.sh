@@ -7,7 +7,8 @@ set -euo pipefail
 shopt -s nullglob
 programs=("$1"/*_bench)
 ((${#programs[@]} > 0)) || { echo "run-benchmarks: no *_bench in $1" >&2; exit 1; }
+cd "$1"  # the stores of the benchmarks are made here
 for program in "${programs[@]}"; do
   echo "==> ${program##*/}"
-  HOLT_BINARY="$1/holt" "$program"
+  HOLT_BINARY="$PWD/holt" "./${program##*/}"
 done

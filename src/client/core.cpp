@@ -168,7 +168,8 @@ void Core::close(std::chrono::milliseconds deadline) {
   for (auto const& lease : keeper_.drop_all(LossReason::closed)) {
     if (env_.now() >= until) break;
     try {
-      loops_.run(engine_->leases().release(lease->name(), lease->owner(), until));
+      [[maybe_unused]] auto const answer =
+          loops_.run(engine_->leases().release(lease->name(), lease->owner(), until));
     } catch (EngineError const& error) {
       log_.report(LogLevel::warn, "error", lease->name(), lease->owner(), lease->fence(),
                   error.what());

@@ -66,8 +66,8 @@ TEST_P(LeaseBreak, AnOfferIsFreedAtOnce) {
   auto const first = client_.owner();
   auto const second = client_.owner();
   client_.take("a", holder);
-  client_.wait_for("a", first);
-  client_.wait_for("a", second);
+  client_.wait_for("a", first, {.ttl = 60s});  // so that the offers live for a second
+  client_.wait_for("a", second, {.ttl = 60s});
   EXPECT_TRUE(client_.release("a", holder));
   EXPECT_EQ(client_.break_lease("a", "next please"), BreakResult::freed);
   EXPECT_EQ(client_.find("a")->owner, second);

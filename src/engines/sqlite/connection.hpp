@@ -85,7 +85,7 @@ class Query {
   template <class... Values>
   Query(Connection& connection, std::string_view sql, Values const&... values)
       : connection_(connection), statement_(connection.prepare(sql)) {
-    int index = 0;
+    [[maybe_unused]] int index = 0;  // NOLINT(misc-const-correctness): there may be no values
     (bind(++index, values), ...);
   }
   ~Query();

@@ -69,7 +69,8 @@ class SqliteEngine final : public Engine {
 
   /// A forked child has copies of the parent's handles: closing them would end the parent's locks.
   ~SqliteEngine() override {
-    if (::getpid() != pid_) static_cast<void>(parts_.release());
+    if (::getpid() != pid_) [[maybe_unused]]
+      auto* const left = parts_.release();
   }
   SqliteEngine(SqliteEngine const&) = delete;
   SqliteEngine& operator=(SqliteEngine const&) = delete;

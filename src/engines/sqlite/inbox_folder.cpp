@@ -150,6 +150,7 @@ void InboxFolder::remove(std::string const& name) noexcept {
 
 void InboxFolder::remove_if_old(std::string const& name) noexcept {
   struct stat socket{};
+  if (folder_ < 0) return;
   if (::fstatat(folder_, name.c_str(), &socket, AT_SYMLINK_NOFOLLOW) != 0) return;
   if (!S_ISSOCK(socket.st_mode)) return;
   auto const made = std::chrono::system_clock::from_time_t(socket.st_ctime);

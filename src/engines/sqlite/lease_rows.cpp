@@ -86,6 +86,11 @@ void LeaseRows::drop(Name const& name) {
   Query(store_, sql::lease_drop, instance_, name.text()).run();
 }
 
+bool LeaseRows::give_back(Name const& name, std::string_view owner) {
+  if (Query(store_, sql::ticket_any, instance_, name.text()).next()) return false;
+  return Query(store_, sql::lease_give_back, instance_, name.text(), owner, now_ns_).run() > 0;
+}
+
 void LeaseRows::mark_broken(Name const& name, std::string_view reason) {
   Query(store_, sql::lease_break, instance_, name.text(), reason).run();
 }

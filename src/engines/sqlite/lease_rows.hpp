@@ -67,6 +67,8 @@ class LeaseRows {
   bool renew(LeaseRenewal const& renewal);
   /// The lease or offer goes, whoever has it.
   void drop(Name const& name);
+  /// Removes the owner's lease or offer, if it has not ended and nobody waits for it.
+  bool give_back(Name const& name, std::string_view owner);
   void mark_broken(Name const& name, std::string_view reason);
   /// Removes what ended long ago, of all names and instances.
   void sweep();

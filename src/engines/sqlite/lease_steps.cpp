@@ -86,6 +86,9 @@ struct AcquireStep::Found {
   enum class Kind { free, mine, busy };
   Kind kind = Kind::free;
   Look look;
+  [[nodiscard]] bool offered() const {
+    return kind == Kind::mine && look.lease->state == LeaseState::offered;
+  }
 };
 
 /// A free name with somebody else first in line is offered to that one here, and busy for us.
@@ -121,7 +124,7 @@ void AcquireStep::decide(LeaseRows& rows) {
 /// The fence is drawn here, after every name was looked at under the writer's lock.
 Fence AcquireStep::grant(LeaseRows& rows, Name const& name, Found const& found) {
   if (found.look.has_tickets) {
-    rows.drop_ticket(name, request_.owner.text());
+    if (!found.offered()) rows.drop_ticket(name, request_.owner.text());  // an offer took it away
     line_moved(rows, name);
   }
   if (found.kind == Found::Kind::mine) {
@@ -152,12 +155,10 @@ void AcquireStep::refuse(LeaseRows& rows, std::vector<Found> const& found, std::
 /// place in line, because an owner stands in one line only. What is held stays held.
 void AcquireStep::give_up(LeaseRows& rows, Name const& name, Found const& found) {
   auto const& owner = request_.owner.text();
-  bool const offered =
-      found.kind == Found::Kind::mine && found.look.lease->state == LeaseState::offered;
-  if (offered) rows.drop(name);
+  if (found.offered()) rows.drop(name);
   bool const stood =
       found.look.has_tickets && request_.stand_in_line && rows.drop_ticket(name, owner);
-  bool const is_free = offered || (stood && found.kind == Found::Kind::free);
+  bool const is_free = found.offered() || (stood && found.kind == Found::Kind::free);
   if (is_free && found.look.has_tickets) pass_on(rows, name);
 }
 
@@ -180,14 +181,15 @@ std::expected<void, Lost> RenewStep::renew(LeaseRows& rows, LeaseRenewal const& 
 
 void ReleaseStep::decide(LeaseRows& rows) {
   auto const& [name, owner] = handle_;
+  result_ = {};
+  if (rows.give_back(name, owner.text())) return;
   auto const look = rows.look(name);
   bool const had = look.lease && look.lease->owner == owner.text();
   bool const stood = look.has_tickets && rows.drop_ticket(name, owner.text());
-  if (had) rows.drop(name);
   bool const is_free = had || !look.lease || !is_live(*look.lease, rows.now_ns());
-  if (is_free && look.has_tickets && (had || stood)) pass_on(rows, name);
+  bool const next = is_free && look.has_tickets && (had || stood) && pass_on(rows, name);
+  if (had && !next) rows.drop(name);  // an offer is written over it
   if (stood) line_moved(rows, name);
-  result_ = {};
   if (had && look.lease->until_ns <= rows.now_ns()) result_ = lost(LossReason::expired);
   if (!had && !stood) result_ = lost(LossReason::taken);
 }

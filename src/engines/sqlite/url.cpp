@@ -41,9 +41,8 @@ std::string default_path() {
 std::optional<char> hex_pair(std::string_view digits) {
   unsigned value = 0;
   if (digits.size() != 2) return std::nullopt;
-  auto const* const last = digits.data() + digits.size();
-  auto const [end, error] = std::from_chars(digits.data(), last, value, 16);
-  if (error != std::errc() || end != last) return std::nullopt;
+  auto const [end, error] = std::from_chars(digits.begin(), digits.end(), value, 16);
+  if (error != std::errc() || end != digits.end()) return std::nullopt;
   return static_cast<char>(value);
 }
 
