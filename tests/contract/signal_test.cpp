@@ -144,6 +144,33 @@ TEST_P(SignalTest, ListeningTwiceIsHarmless) {
   EXPECT_TRUE(ear.hears("once"));
 }
 
+/// One that hears nothing for a while may lose signals, but is told that it may have.
+TEST_P(SignalTest, OffersThatFoundNoRoomAreToldAsOneForAll) {
+  bus().listen();
+  Ear ear(bus(), std::string(topic::offer));
+  std::promise<void> go;
+  asio::post(store_->env().executor(), [&] { go.get_future().wait(); });
+  constexpr int count = 200;
+  for (int i = 0; i < count; ++i) {
+    other_bus().send(bus().inbox(), {std::string(topic::offer), std::to_string(i)});
+  }
+  go.set_value();
+  bool all = true;
+  for (int i = 0; i < count && all; ++i)
+    all = i < 5 ? ear.hears(std::to_string(i)) : ear.heard(std::to_string(i));
+  EXPECT_TRUE(all || ear.hears(""));
+}
+
+TEST_P(SignalTest, WhatIsForOurselvesIsNotLost) {
+  bus().listen();
+  Ear ear(bus(), "news");
+  std::promise<void> go;
+  asio::post(store_->env().executor(), [&] { go.get_future().wait(); });
+  for (int i = 0; i < 200; ++i) bus().send(bus().inbox(), {"news", std::to_string(i)});
+  go.set_value();
+  for (int i = 0; i < 200; ++i) EXPECT_TRUE(ear.hears(std::to_string(i)));
+}
+
 TEST_P(SignalTest, HandlersRunOnTheLoop) {
   auto const loop_thread = [&] {
     std::promise<std::thread::id> id;

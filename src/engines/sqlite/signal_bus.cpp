@@ -4,12 +4,15 @@
 #include "engines/sqlite/inbox_folder.hpp"
 #include "engines/sqlite/readable.hpp"
 
+#include <boost/asio/post.hpp>
 #include <fmt/format.h>
 
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
+#include <fstream>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -24,6 +27,14 @@ constexpr std::size_t max_message = 2048;
 constexpr std::size_t max_inboxes = 10'000;  // that a publish reaches
 constexpr std::size_t max_swept = 64;
 constexpr int max_received = 64;  // before others get their turn on the loop
+
+/// How many datagrams the kernel keeps for a socket (one more, in fact) before it refuses some.
+int kernel_queue_length() {
+  constexpr int usual = 10;
+  int length = 0;
+  std::ifstream file("/proc/sys/net/unix/max_dgram_qlen");
+  return file >> length ? length : usual;
+}
 
 struct Received {
   std::string_view instance;
@@ -57,10 +68,20 @@ struct SqliteSignalBus::State {
     std::array<char, max_message> buffer{};
     for (int i = 0; i < max_received; ++i) {
       auto const size = ::recv(fd, buffer.data(), buffer.size(), MSG_DONTWAIT);
-      if (size < 0) return;
+      if (size < 0) {
+        drained();
+        return;
+      }
+      ++received_in_a_row;
       auto const received = parse({buffer.data(), static_cast<std::size_t>(size)});
       if (received && received->instance == instance) dispatch(received->signal);
     }
+  }
+
+  /// Nothing more is there. If the kernel's queue was full meanwhile, some found no room in it.
+  void drained() {
+    if (std::exchange(received_in_a_row, 0) <= queue_length) return;
+    dispatch({std::string(topic::offer), ""});
   }
 
   void dispatch(Signal const& signal) {
@@ -95,6 +116,9 @@ struct SqliteSignalBus::State {
 
   std::mutex listen_mutex;
   std::unique_ptr<Readable> socket;
+  std::atomic<bool> listens{false};
+  int queue_length = 0;       ///< set before the first message comes
+  int received_in_a_row = 0;  ///< on the executor only
 };
 
 SqliteSignalBus::SqliteSignalBus(Env& env, StoreFile& file, Place const& place,
@@ -116,13 +140,22 @@ void SqliteSignalBus::listen() {
   std::scoped_lock const lock(state_->listen_mutex);
   if (state_->socket) return;
   int const fd = state_->folder.bind(state_->inbox);
+  state_->queue_length = kernel_queue_length();
+  state_->listens = true;
   state_->socket = std::make_unique<Readable>(state_->env.executor(), fd,
                                               [state = state_.get(), fd] { state->receive(fd); });
   state_->folder.sweep(max_swept);
   file_.watch();
 }
 
+/// What is for ourselves does not go through the kernel, whose queue is short.
 Delivery SqliteSignalBus::send(std::string_view inbox, Signal const& signal) {
+  if (inbox == state_->inbox && state_->listens) {
+    asio::post(state_->env.executor(), [weak = std::weak_ptr(state_), signal] {
+      if (auto const state = weak.lock()) state->dispatch(signal);
+    });
+    return Delivery::sent;
+  }
   return state_->folder.send(inbox, state_->message(signal));
 }
 
