@@ -74,7 +74,7 @@ clang: ## build all with clang 19 at -O2 and run what needs no sanitizer on that
 	$(say) building everything with clang 19
 	@$(call compile,build/clang)
 	$(say) running unit and contract tests, and those that no sanitizer bears, built by clang 19
-	@$(call run_tests,build/clang) -L '^(unit|contract|linkage|unsanitized)$$'
+	@$(call run_tests,build/clang) -L '^(unit|contract|coroutines|linkage|unsanitized)$$'
 
 lint: ## tidy.py, clang-format and clang-tidy (ALL=1: every file, not only changed ones)
 	$(install) build test

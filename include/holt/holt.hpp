@@ -2,6 +2,7 @@
 #pragma once
 // All of Holt that needs nothing but the standard library: the blocking API.
 
+#include <holt/capabilities.hpp>
 #include <holt/clock.hpp>
 #include <holt/error.hpp>
 #include <holt/fence.hpp>
@@ -9,4 +10,6 @@
 #include <holt/lock.hpp>
 #include <holt/log.hpp>
 #include <holt/name.hpp>
+#include <holt/observer.hpp>
 #include <holt/open.hpp>
+#include <holt/retry.hpp>

@@ -13,6 +13,7 @@
 #include <expected>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace holt {
@@ -30,6 +31,8 @@ class Owner {
   [[nodiscard]] std::string const& text() const noexcept { return text_; }
   [[nodiscard]] std::string_view inbox() const noexcept;
   [[nodiscard]] bool empty() const noexcept { return text_.empty(); }
+  /// 24 hex digits that stand for it where it is not to be seen: who has it may release the lease.
+  [[nodiscard]] std::string hash() const;
 
   friend auto operator<=>(Owner const&, Owner const&) = default;
 
@@ -38,7 +41,9 @@ class Owner {
 };
 
 /// What it takes to act on a lease from anywhere: the name and the owner it was granted to.
+/// No aggregate on purpose: docs/adr/0005-coroutine-rules.md.
 struct Handle {
+  Handle(Name of, Owner by) : name(std::move(of)), owner(std::move(by)) {}
   Name name;
   Owner owner;
 };
@@ -56,6 +61,16 @@ struct LeaseInfo {
   std::string note;                        ///< what the holder said about itself
   std::string broken;                      ///< why somebody asked the holder to stop; else empty
 };
+
+/// The same for eyes that are not to see names and owners: nothing in it lets one act on the lease.
+struct LeaseSummary {
+  std::string name_hash;
+  std::string owner_hash;
+  Fence fence;
+  std::chrono::system_clock::time_point acquired_at;
+  std::chrono::milliseconds expires_in{};
+};
+[[nodiscard]] LeaseSummary summary_of(LeaseInfo const& lease);
 
 /// A page of a listing; `next` is empty at the end, else the cursor for the next page.
 struct LeasePage {

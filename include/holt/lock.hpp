@@ -33,6 +33,7 @@ inline constexpr std::chrono::milliseconds wait_forever = std::chrono::milliseco
 namespace client {
 class Core;
 class HeldLease;
+struct Inside;
 }  // namespace client
 
 /// Holds a lock until it is released, destroyed or lost. Move-only. Any thread may use it, one at
@@ -85,6 +86,7 @@ class Lock {
 
  private:
   friend class client::Core;
+  friend struct client::Inside;
   explicit Lock(std::shared_ptr<client::HeldLease> held) noexcept;
   std::shared_ptr<client::HeldLease> held_;
 };

@@ -6,12 +6,16 @@
 // Calls block the calling thread and nothing else. A Holt is a handle: copies share one client,
 // any thread may use any copy. The last copy or guard to go closes the client.
 
+#include <holt/capabilities.hpp>
 #include <holt/error.hpp>
 #include <holt/lock.hpp>
 #include <holt/log.hpp>
+#include <holt/observer.hpp>
+#include <holt/retry.hpp>
 
 #include <chrono>
 #include <expected>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -23,17 +27,20 @@
 namespace holt {
 
 struct OpenOptions {
-  std::string instance;                      ///< empty: HOLT_INSTANCE, else "default"
-  std::chrono::milliseconds timeout{5'000};  ///< for each call that has no deadline of its own
-  LogCallback log;                           ///< may be empty
-  LogLevel log_level = LogLevel::info;       ///< events below it are not made
-  bool hash_names = false;                   ///< tell the hash of a name instead of the name
+  std::string instance;                          ///< empty: HOLT_INSTANCE, else "default"
+  std::chrono::milliseconds timeout{5'000};      ///< for each call that has no deadline of its own
+  LogCallback log;                               ///< may be empty
+  LogLevel log_level = LogLevel::info;           ///< events below it are not made
+  bool hash_names = false;                       ///< log the hash of a name instead of the name
+  Observer observer;                             ///< sees every operation; may be empty
+  std::function<bool(Name const&)> observe_raw;  ///< which names it sees as they are; empty: none
 };
 
 struct BreakOptions {
   Fence fence;       ///< break only this grant; none: whichever is held now
   bool now = false;  ///< free at once: the holder may still believe and work. Unsafe.
 };
+static_assert(std::is_trivially_destructible_v<BreakOptions>);
 
 class Holt {
  public:
@@ -45,6 +52,12 @@ class Holt {
   /// Answers Busy{timed_out} or Busy{cancelled}; then nothing of the wait is left in the store.
   std::expected<Lock, Busy> lock(Name const& name, LockOptions options = {},
                                  std::stop_token stop = {});
+
+  /// Tries, pauses and tries again as `retry` says, or until `stop` fires; it never stands in line
+  /// (`options.wait` is not used), so those who do are served first. Answers Busy{timed_out} or
+  /// Busy{cancelled}. A store that fails is not tried again: EngineError.
+  std::expected<Lock, Busy> retry_lock(Name const& name, LockOptions options = {},
+                                       RetryOptions retry = {}, std::stop_token stop = {});
 
   /// Runs `work(lock)` under the lock and releases it afterwards whatever happens.
   /// Answers what `work` returned, or Busy without having called it.
@@ -70,6 +83,10 @@ class Holt {
   /// The same, only if this owner holds it.
   std::optional<LeaseInfo> find(Handle const& handle);
 
+  /// What may be shown to anybody: hashes instead of name and owner. find() is the raw variant.
+  std::optional<LeaseSummary> lookup(Name const& name);
+  std::optional<LeaseSummary> lookup(Handle const& handle);
+
   /// True while the store says that this owner holds the name.
   bool owns(Handle const& handle);
 
@@ -89,12 +106,16 @@ class Holt {
   /// EngineError{aborted}; guards that are left report LossReason::closed.
   void close(std::chrono::milliseconds deadline = std::chrono::seconds(5));
 
+  /// What this store can do and promises.
+  [[nodiscard]] Capabilities capabilities() const;
+
   /// Where the store is, without secrets, and the instance.
   [[nodiscard]] std::string const& url() const noexcept;
   [[nodiscard]] std::string const& instance() const noexcept;
 
  private:
   friend Holt open(std::string_view url, OpenOptions options);
+  friend struct client::Inside;
   explicit Holt(std::shared_ptr<client::Core> core) noexcept;
   std::shared_ptr<client::Core> core_;
 };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <holt/lease.hpp>
 
+#include "base/text_hash.hpp"
+
 #include <holt/error.hpp>
 
 #include <algorithm>
@@ -50,9 +52,15 @@ Owner::Owner(std::string_view inbox, std::string_view random) {
   *this = std::move(*checked);
 }
 
+std::string Owner::hash() const { return text_hash(text_); }
+
 std::string_view Owner::inbox() const noexcept {
   auto const dot = text_.find('.');
   return std::string_view(text_).substr(0, dot);
+}
+
+LeaseSummary summary_of(LeaseInfo const& lease) {
+  return {lease.name.hash(), lease.owner.hash(), lease.fence, lease.acquired_at, lease.expires_in};
 }
 
 std::string_view to_string(LossReason reason) noexcept {

@@ -3,10 +3,11 @@
 // that may not be in normal form goes through utf8proc. Names of plain ASCII never do.
 #include <holt/name.hpp>
 
+#include "base/text_hash.hpp"
+
 #include <holt/error.hpp>
 
 #include <utf8proc.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -170,16 +171,7 @@ Name::Name(std::string_view text) {
   text_ = std::move(parsed->text_);
 }
 
-std::string Name::hash() const {
-  XXH128_canonical_t canonical;
-  XXH128_canonicalFromHash(&canonical, XXH3_128bits(text_.data(), text_.size()));
-  std::string text;
-  for (std::size_t i = 0; i < 12; ++i) {
-    text += "0123456789abcdef"[canonical.digest[i] >> 4U];
-    text += "0123456789abcdef"[canonical.digest[i] & 15U];
-  }
-  return text;
-}
+std::string Name::hash() const { return text_hash(text_); }
 
 std::expected<std::string, std::string> parse_instance(std::string_view text) {
   constexpr std::size_t max_instance = 63;

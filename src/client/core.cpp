@@ -40,6 +40,35 @@ Instant give_up_at(Instant now, std::chrono::milliseconds wait) {
   return wait >= longest ? Instant::max() : now + wait;
 }
 
+void check_retry(RetryOptions const& retry) {
+  constexpr std::chrono::milliseconds zero{0};
+  if (retry.attempts < 1) throw InvalidArgument("zero attempts are not possible: use at least 1");
+  if (retry.delay < zero || retry.max_delay < zero || retry.timeout < zero) {
+    throw InvalidArgument("a delay or timeout below zero is not possible");
+  }
+  if (retry.max_delay > std::chrono::hours(24)) {
+    throw InvalidArgument("a pause of more than 24 h is not possible: use a smaller max_delay");
+  }
+}
+
+asio::awaitable<std::expected<void, Lost>> already_closed() {
+  Lost lost{LossReason::closed, {}};
+  co_return std::unexpected(std::move(lost));
+}
+
+asio::awaitable<std::optional<LeaseInfo>> only_of(Owner owner,
+                                                  asio::awaitable<std::optional<LeaseInfo>> asked) {
+  auto found = co_await std::move(asked);
+  if (found && (found->owner != owner || found->offered)) found.reset();
+  co_return found;
+}
+
+asio::awaitable<std::expected<void, Lost>> first_of(
+    asio::awaitable<std::vector<std::expected<void, Lost>>> asked) {
+  auto answers = co_await std::move(asked);
+  co_return std::move(answers.front());
+}
+
 }  // namespace
 
 std::shared_ptr<Core> Core::open(std::string url, std::string instance,
@@ -54,6 +83,7 @@ std::shared_ptr<Core> Core::open(std::string url, std::string instance,
 Core::Core(std::string url, std::string instance, OpenOptions const& options)
     : instance_(std::move(instance)),
       timeout_(options.timeout),
+      telemetry_(env_, instance_, options.observer, options.observe_raw),
       log_(options.log ? LogCallback([this, log = options.log](LogEvent const& event) {
              env_.call_user([log, event] { log(event); });
            })
@@ -63,6 +93,10 @@ Core::Core(std::string url, std::string instance, OpenOptions const& options)
       keeper_(env_, engine_->leases(), engine_->signals(), log_),
       locks_(env_, engine_->leases(), engine_->signals(), keeper_, log_) {
   ours_.set(Instant::max());
+  if (telemetry_.on()) {
+    keeper_.on_lost(
+        [this](KeptLease const& lease, LossReason why) { telemetry_.tell_lost(lease, why); });
+  }
   engine_->on_gone([this](std::string const&) { keeper_.drop_all(LossReason::store_gone); });
 }
 
@@ -85,36 +119,54 @@ void Core::check_usable(std::string_view operation) const {
   }
 }
 
-std::expected<Lock, Busy> Core::lock(Name const& name, LockOptions const& options,
-                                     std::stop_token stop) {
-  check_usable("lock");
-  if (options.wait < std::chrono::milliseconds(0)) {
-    throw InvalidArgument("a wait below zero is not possible: use 0 to try once");
-  }
+LockRequest Core::request(Name const& name, LockOptions const& options, std::stop_token stop) {
   LockRequest request(name, checked_ttl(options.ttl));
-  request.wait = options.wait > std::chrono::milliseconds(0);
-  auto const now = env_.now();
-  request.give_up = request.wait ? give_up_at(now, options.wait) : now + timeout_;
   request.patience = timeout_;
   request.renew = options.renew;
   request.note = checked_note(options.note);
   request.stop = std::move(stop);
-  auto answer = loops_.run(locks_.acquire(std::move(request)));
-  if (!answer) return std::unexpected(std::move(answer.error()));
-  return Lock(std::make_shared<HeldLease>(shared_from_this(), std::move(*answer)));
+  return request;
 }
 
-std::expected<void, Lost> Core::extend(std::shared_ptr<KeptLease> const& lease,
-                                       std::chrono::milliseconds ttl) {
+Job<Core::Kept> Core::lock(Name const& name, LockOptions const& options, std::stop_token stop) {
+  check_usable("lock");
+  if (options.wait < std::chrono::milliseconds(0)) {
+    throw InvalidArgument("a wait below zero is not possible: use 0 to try once");
+  }
+  auto asked = request(name, options, std::move(stop));
+  asked.wait = options.wait > std::chrono::milliseconds(0);
+  auto const now = env_.now();
+  asked.give_up = asked.wait ? give_up_at(now, options.wait) : now + timeout_;
+  return {Call(telemetry_, Call::Operation::acquire, name), locks_.acquire(std::move(asked))};
+}
+
+Job<Core::Kept> Core::retry_lock(Name const& name, LockOptions const& options,
+                                 RetryOptions const& retry, std::stop_token stop) {
+  check_usable("lock");
+  check_retry(retry);
+  auto asked = request(name, options, std::move(stop));
+  asked.give_up = give_up_at(env_.now(), retry.timeout);
+  return {Call(telemetry_, Call::Operation::acquire, name), locks_.retry(std::move(asked), retry)};
+}
+
+std::expected<Lock, Busy> Core::guard(Kept kept) {
+  if (!kept) return std::unexpected(std::move(kept.error()));
+  return Lock(std::make_shared<HeldLease>(shared_from_this(), std::move(*kept)));
+}
+
+Job<Core::Answer> Core::extend(std::shared_ptr<KeptLease> const& lease,
+                               std::chrono::milliseconds ttl) {
   check_usable("extend");
   auto const checked = checked_ttl(ttl);
-  return loops_.run(locks_.extend(lease, checked, call_deadline()));
+  return {Call(telemetry_, Call::Operation::extend, *lease),
+          locks_.extend(lease, checked, call_deadline())};
 }
 
-std::expected<void, Lost> Core::release(std::shared_ptr<KeptLease> const& lease, Nanos patience) {
-  if (lease->loss() == LossReason::closed) return std::unexpected(Lost{LossReason::closed, {}});
+Job<Core::Answer> Core::release(std::shared_ptr<KeptLease> const& lease, Nanos patience) {
+  Call call(telemetry_, Call::Operation::release, *lease);
+  if (lease->loss() == LossReason::closed) return {std::move(call), already_closed()};
   check_usable("release");
-  return loops_.run(locks_.release(lease, env_.now() + patience));
+  return {std::move(call), locks_.release(lease, env_.now() + patience)};
 }
 
 void Core::detach(KeptLease& lease) {
@@ -122,20 +174,28 @@ void Core::detach(KeptLease& lease) {
   keeper_.drop(lease, LossReason::released);
 }
 
-std::optional<LeaseInfo> Core::find(Name const& name) {
+Job<std::optional<LeaseInfo>> Core::find(Name const& name, Call::Operation why) {
   check_usable("find");
-  return loops_.run(engine_->leases().find(name, call_deadline()));
+  return {Call(telemetry_, why, name), engine_->leases().find(name, call_deadline())};
 }
 
-LeasePage Core::list(std::string_view prefix, std::string const& cursor, std::uint32_t limit) {
+Job<std::optional<LeaseInfo>> Core::find(Handle const& handle) {
+  check_usable("find");
+  return {Call(telemetry_, Call::Operation::lookup, handle.name, handle.owner),
+          only_of(handle.owner, engine_->leases().find(handle.name, call_deadline()))};
+}
+
+asio::awaitable<LeasePage> Core::list(std::string_view prefix, std::string const& cursor,
+                                      std::uint32_t limit) {
   check_usable("list");
   if (limit < 1 || limit > 1000) {
     throw InvalidArgument(fmt::format("a page of {} leases is not possible: use 1 to 1000", limit));
   }
-  return loops_.run(engine_->leases().list(std::string(prefix), cursor, limit, call_deadline()));
+  return engine_->leases().list(std::string(prefix), cursor, limit, call_deadline());
 }
 
-BreakResult Core::break_lock(Name const& name, std::string_view reason, BreakOptions options) {
+asio::awaitable<BreakResult> Core::break_lock(Name const& name, std::string_view reason,
+                                              BreakOptions options) {
   check_usable("break");
   if (reason.empty() || reason.size() > max_reason_bytes) {
     throw InvalidArgument(fmt::format("a reason of {} bytes is not possible: use 1 to {}",
@@ -144,21 +204,21 @@ BreakResult Core::break_lock(Name const& name, std::string_view reason, BreakOpt
   BreakRequest request(name, std::string(reason));
   request.fence = options.fence;
   request.now = options.now;
-  return loops_.run(engine_->leases().break_lease(std::move(request), call_deadline()));
+  return engine_->leases().break_lease(std::move(request), call_deadline());
 }
 
-std::expected<void, Lost> Core::extend(Handle const& handle, std::chrono::milliseconds ttl) {
+Job<Core::Answer> Core::extend(Handle const& handle, std::chrono::milliseconds ttl) {
   check_usable("extend");
-  auto const checked = checked_ttl(ttl);
   std::vector<LeaseRenewal> renewals;
-  renewals.emplace_back(handle.name, handle.owner, checked);
-  auto answers = loops_.run(engine_->leases().renew(std::move(renewals), call_deadline()));
-  return std::move(answers.front());
+  renewals.emplace_back(handle.name, handle.owner, checked_ttl(ttl));
+  return {Call(telemetry_, Call::Operation::extend, handle.name, handle.owner),
+          first_of(engine_->leases().renew(std::move(renewals), call_deadline()))};
 }
 
-std::expected<void, Lost> Core::release(Handle const& handle) {
+Job<Core::Answer> Core::release(Handle const& handle) {
   check_usable("release");
-  return loops_.run(engine_->leases().release(handle.name, handle.owner, call_deadline()));
+  return {Call(telemetry_, Call::Operation::release, handle.name, handle.owner),
+          engine_->leases().release(handle.name, handle.owner, call_deadline())};
 }
 
 void Core::close(std::chrono::milliseconds deadline) {
@@ -169,7 +229,8 @@ void Core::close(std::chrono::milliseconds deadline) {
     if (env_.now() >= until) break;
     try {
       [[maybe_unused]] auto const answer =
-          loops_.run(engine_->leases().release(lease->name(), lease->owner(), until));
+          run(Job<Answer>{Call(telemetry_, Call::Operation::release, *lease),
+                          engine_->leases().release(lease->name(), lease->owner(), until)});
     } catch (EngineError const& error) {
       log_.report(LogLevel::warn, "error", lease->name(), lease->owner(), lease->fence(),
                   error.what());
@@ -187,7 +248,7 @@ HeldLease::~HeldLease() {
   auto const loss = lease_->loss();
   if (loss == LossReason::released || loss == LossReason::closed) return;
   try {
-    [[maybe_unused]] auto const answer = core_->release(lease_, guard_patience);
+    [[maybe_unused]] auto const answer = core_->run(core_->release(lease_, guard_patience));
   } catch (std::exception const&) {
     return;  // the ttl ends it
   }

@@ -8,15 +8,18 @@
 #include "base/log.hpp"
 #include "base/trust_word.hpp"
 #include "client/caller_loops.hpp"
+#include "client/telemetry.hpp"
 #include "contracts/engine.hpp"
 #include "env/real_env.hpp"
 #include "primitives/keeper.hpp"
 #include "primitives/lock.hpp"
 
+#include <holt/detail/async_calls.hpp>
 #include <holt/open.hpp>
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace holt::client {
@@ -39,6 +42,13 @@ class HeldLease {
   std::shared_ptr<KeptLease> lease_;
 };
 
+/// A call that was checked and is ready to run, by its caller's thread or behind it.
+template <class T>
+struct Job {
+  Call call;
+  asio::awaitable<T> work;
+};
+
 class Core : public std::enable_shared_from_this<Core> {
  public:
   static std::shared_ptr<Core> open(std::string url, std::string instance,
@@ -48,20 +58,68 @@ class Core : public std::enable_shared_from_this<Core> {
   Core(Core const&) = delete;
   Core& operator=(Core const&) = delete;
 
-  std::expected<Lock, Busy> lock(Name const& name, LockOptions const& options,
-                                 std::stop_token stop);
-  std::expected<void, Lost> extend(std::shared_ptr<KeptLease> const& lease,
-                                   std::chrono::milliseconds ttl);
-  std::expected<void, Lost> release(std::shared_ptr<KeptLease> const& lease, Nanos patience);
-  void detach(KeptLease& lease);
+  using Kept = std::expected<std::shared_ptr<KeptLease>, Busy>;
+  using Answer = std::expected<void, Lost>;
 
-  std::optional<LeaseInfo> find(Name const& name);
-  LeasePage list(std::string_view prefix, std::string const& cursor, std::uint32_t limit);
-  BreakResult break_lock(Name const& name, std::string_view reason, BreakOptions options);
-  std::expected<void, Lost> extend(Handle const& handle, std::chrono::milliseconds ttl);
-  std::expected<void, Lost> release(Handle const& handle);
+  // The calls. Each throws InvalidArgument, or EngineError when the client cannot be used.
+  Job<Kept> lock(Name const& name, LockOptions const& options, std::stop_token stop);
+  Job<Kept> retry_lock(Name const& name, LockOptions const& options, RetryOptions const& retry,
+                       std::stop_token stop);
+  Job<Answer> extend(std::shared_ptr<KeptLease> const& lease, std::chrono::milliseconds ttl);
+  Job<Answer> release(std::shared_ptr<KeptLease> const& lease, Nanos patience);
+  Job<Answer> extend(Handle const& handle, std::chrono::milliseconds ttl);
+  Job<Answer> release(Handle const& handle);
+  Job<std::optional<LeaseInfo>> find(Name const& name, Call::Operation why);
+  Job<std::optional<LeaseInfo>> find(Handle const& handle);
+  asio::awaitable<LeasePage> list(std::string_view prefix, std::string const& cursor,
+                                  std::uint32_t limit);
+  asio::awaitable<BreakResult> break_lock(Name const& name, std::string_view reason,
+                                          BreakOptions options);
+
+  /// Runs it on this thread and waits for its end.
+  template <class T>
+  T run(Job<T> job) {
+    try {
+      T answer = loops_.run(std::move(job.work));
+      job.call.ended(answer);
+      return answer;
+    } catch (...) {
+      job.call.failed();
+      throw;
+    }
+  }
+  template <class T>
+  T run(asio::awaitable<T> work) {
+    return loops_.run(std::move(work));
+  }
+
+  /// Runs it behind the caller; `done` as in holt/detail/async_calls.hpp.
+  template <class T>
+  void start(Job<T> job, detail::Done<T> done) {
+    auto ended = [done = std::move(done),
+                  call = std::move(job.call)](detail::Outcome<T> outcome) mutable {
+      outcome.answer ? call.ended(*outcome.answer) : call.failed();
+      done(std::move(outcome));
+    };
+    start(std::move(job.work), detail::Done<T>(std::move(ended)));
+  }
+  template <class T>
+  void start(asio::awaitable<T> work, detail::Done<T> done) {
+    asio::co_spawn(env_.executor(), std::move(work),
+                   [self = shared_from_this(), done = std::move(done)](std::exception_ptr error,
+                                                                       T answer) mutable {
+                     detail::Outcome<T> outcome(std::move(error), std::move(self));
+                     if (!outcome.error) outcome.answer.emplace(std::move(answer));
+                     done(std::move(outcome));
+                   });
+  }
+
+  /// What the user gets for a lease.
+  [[nodiscard]] std::expected<Lock, Busy> guard(Kept kept);
+  void detach(KeptLease& lease);
   void close(std::chrono::milliseconds deadline);
 
+  [[nodiscard]] Capabilities capabilities() const { return engine_->capabilities(); }
   [[nodiscard]] Nanos timeout() const noexcept { return timeout_; }
   [[nodiscard]] std::string const& url() const noexcept { return engine_->url(); }
   [[nodiscard]] std::string const& instance() const noexcept { return instance_; }
@@ -72,6 +130,7 @@ class Core : public std::enable_shared_from_this<Core> {
   /// Throws unless this client is open and belongs to this process.
   void check_usable(std::string_view operation) const;
   [[nodiscard]] Instant call_deadline() const { return env_.now() + timeout_; }
+  LockRequest request(Name const& name, LockOptions const& options, std::stop_token stop);
 
   std::string instance_;
   Nanos timeout_;
@@ -79,6 +138,7 @@ class Core : public std::enable_shared_from_this<Core> {
   std::atomic<bool> closed_ = false;
   CallerLoops loops_;  ///< outlives env_, whose threads may be inside a post to one of them
   RealEnv env_;
+  Telemetry telemetry_;
   EventLog log_;
   std::unique_ptr<Engine> engine_;
   Keeper keeper_;

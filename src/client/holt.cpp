@@ -32,38 +32,59 @@ Holt::Holt(std::shared_ptr<client::Core> core) noexcept : core_(std::move(core))
 
 std::expected<Lock, Busy> Holt::try_lock(Name const& name, LockOptions options) {
   options.wait = std::chrono::milliseconds(0);
-  return core_->lock(name, options, {});
+  return core_->guard(core_->run(core_->lock(name, options, {})));
 }
 
 std::expected<Lock, Busy> Holt::lock(Name const& name, LockOptions options, std::stop_token stop) {
-  return core_->lock(name, options, std::move(stop));
+  return core_->guard(core_->run(core_->lock(name, options, std::move(stop))));
 }
 
-bool Holt::is_locked(Name const& name) { return core_->find(name).has_value(); }
+std::expected<Lock, Busy> Holt::retry_lock(Name const& name, LockOptions options,
+                                           RetryOptions retry, std::stop_token stop) {
+  return core_->guard(core_->run(core_->retry_lock(name, options, retry, std::move(stop))));
+}
 
-std::optional<LeaseInfo> Holt::find(Name const& name) { return core_->find(name); }
+bool Holt::is_locked(Name const& name) {
+  return core_->run(core_->find(name, Observation::Operation::is_locked)).has_value();
+}
+
+std::optional<LeaseInfo> Holt::find(Name const& name) {
+  return core_->run(core_->find(name, Observation::Operation::lookup));
+}
 
 std::optional<LeaseInfo> Holt::find(Handle const& handle) {
-  auto found = core_->find(handle.name);
-  if (found && (found->owner != handle.owner || found->offered)) found.reset();
-  return found;
+  return core_->run(core_->find(handle));
+}
+
+std::optional<LeaseSummary> Holt::lookup(Name const& name) {
+  auto const found = find(name);
+  return found ? std::optional(summary_of(*found)) : std::nullopt;
+}
+
+std::optional<LeaseSummary> Holt::lookup(Handle const& handle) {
+  auto const found = find(handle);
+  return found ? std::optional(summary_of(*found)) : std::nullopt;
 }
 
 bool Holt::owns(Handle const& handle) { return find(handle).has_value(); }
 
 LeasePage Holt::list(std::string_view prefix, std::string const& cursor, std::uint32_t limit) {
-  return core_->list(prefix, cursor, limit);
+  return core_->run(core_->list(prefix, cursor, limit));
 }
 
 BreakResult Holt::break_lock(Name const& name, std::string_view reason, BreakOptions options) {
-  return core_->break_lock(name, reason, options);
+  return core_->run(core_->break_lock(name, reason, options));
 }
 
 std::expected<void, Lost> Holt::extend(Handle const& handle, std::chrono::milliseconds ttl) {
-  return core_->extend(handle, ttl);
+  return core_->run(core_->extend(handle, ttl));
 }
 
-std::expected<void, Lost> Holt::release(Handle const& handle) { return core_->release(handle); }
+std::expected<void, Lost> Holt::release(Handle const& handle) {
+  return core_->run(core_->release(handle));
+}
+
+Capabilities Holt::capabilities() const { return core_->capabilities(); }
 
 void Holt::close(std::chrono::milliseconds deadline) { core_->close(deadline); }
 

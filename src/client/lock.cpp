@@ -32,11 +32,12 @@ void Lock::on_at_risk(std::function<void()> callback) {
 }
 
 std::expected<void, Lost> Lock::extend(std::chrono::milliseconds ttl) {
-  return held_->core().extend(held_->lease(), ttl);
+  return held_->core().run(held_->core().extend(held_->lease(), ttl));
 }
 
 std::expected<void, Lost> Lock::release() {
-  return held_->core().release(held_->lease(), held_->core().timeout());
+  auto& core = held_->core();
+  return core.run(core.release(held_->lease(), core.timeout()));
 }
 
 Handle Lock::detach() {

@@ -8,20 +8,14 @@
 #include "contracts/record_store.hpp"
 #include "contracts/signal_bus.hpp"
 
+#include <holt/capabilities.hpp>
+
 #include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 
 namespace holt {
-
-/// What a store can lose, and when (docs/adr/0008-durability.md).
-enum class Durability { embedded, single, redis_wait, pg_sync };
-
-struct Capabilities {
-  Durability durability = Durability::single;
-  bool embedded = false;  ///< calls may run on the caller's own thread: no server is asked
-};
 
 class Engine {
  public:

@@ -44,7 +44,8 @@ Keeper::Keeper(Env& env, LeaseStore& store, SignalBus& signals, EventLog const& 
 
 std::shared_ptr<KeptLease> Keeper::keep(Name name, Owner owner, Fence fence,
                                         Instant attempt_started, Nanos ttl, bool renew) {
-  auto lease = std::make_shared<KeptLease>(std::move(name), std::move(owner), fence);
+  auto lease =
+      std::make_shared<KeptLease>(std::move(name), std::move(owner), fence, attempt_started);
   {
     std::scoped_lock const lock(mutex_);
     if (closing_) {
@@ -135,6 +136,7 @@ LossReason Keeper::drop(KeptLease& lease, LossReason why, std::string_view detai
   auto const own = why == LossReason::released;
   log_.report(own ? LogLevel::info : LogLevel::warn, own ? "released" : "lost", lease.name(),
               lease.owner(), lease.fence(), detail.empty() ? to_string(why) : detail);
+  if (!own && on_lost_) on_lost_(lease, why);
   // What the user gave us goes where it may end anything, its client too: never on our own thread.
   auto callback = lease.take_callback();
   if (own) {

@@ -35,12 +35,14 @@ namespace holt {
 /// One held lease as its holder sees it. Shared by the keeper and the guard. Any thread.
 class KeptLease {
  public:
-  KeptLease(Name of, Owner by, Fence with)
-      : name_(std::move(of)), owner_(std::move(by)), fence_(with) {}
+  KeptLease(Name of, Owner by, Fence with, Instant from)
+      : name_(std::move(of)), owner_(std::move(by)), fence_(with), since_(from) {}
 
   [[nodiscard]] Name const& name() const noexcept { return name_; }
   [[nodiscard]] Owner const& owner() const noexcept { return owner_; }
   [[nodiscard]] Fence fence() const noexcept { return fence_; }
+  /// When the request that got it was about to leave.
+  [[nodiscard]] Instant since() const noexcept { return since_; }
 
   /// True while no other owner can have been granted the name.
   [[nodiscard]] bool held(Instant now) const noexcept { return now < trust_.until(); }
@@ -62,6 +64,7 @@ class KeptLease {
   Name name_;
   Owner owner_;
   Fence fence_;
+  Instant since_;
   TrustWord trust_;
   std::atomic<Instant::rep> deadline_{0};
   std::atomic<Nanos::rep> ttl_{0};
@@ -97,6 +100,11 @@ class Keeper {
   /// The store is void or we close: all leases end now. Answers those that were held.
   std::vector<std::shared_ptr<KeptLease>> drop_all(LossReason why);
 
+  /// Who hears of every lease that its holder did not let go itself, on whatever thread noticed;
+  /// to be set before the first lease.
+  using LostCallback = std::function<void(KeptLease const& lease, LossReason why)>;
+  void on_lost(LostCallback callback) { on_lost_ = std::move(callback); }
+
   /// Ends the loops; needed before the keeper goes. What is kept from here on is lost at once.
   asio::awaitable<void> close();
 
@@ -128,6 +136,7 @@ class Keeper {
   SignalBus& signals_;
   EventLog const& log_;
   SignalBus::Subscription checks_;
+  LostCallback on_lost_;
 
   std::mutex mutex_;
   bool started_ = false;

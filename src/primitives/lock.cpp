@@ -3,6 +3,7 @@
 
 #include "base/check.hpp"
 #include "base/random_text.hpp"
+#include "primitives/backoff.hpp"
 #include "primitives/trust.hpp"
 
 #include <holt/error.hpp>
@@ -103,6 +104,10 @@ Owner Locks::new_owner() {
 
 void Locks::wake(std::string_view owner) {
   std::scoped_lock const lock(mutex_);
+  if (owner.empty()) {
+    for (auto& [waiter, event] : waiting_) event.set();
+    return;
+  }
   auto const found = waiting_.find(owner);
   if (found != waiting_.end()) found->second.set();
 }
@@ -130,6 +135,25 @@ asio::awaitable<std::expected<std::shared_ptr<KeptLease>, Busy>> Locks::acquire(
   co_await leave(request, attempt);
   if (attempt.failure && attempt.busy.why == Busy::Why::held) throw *attempt.failure;
   co_return std::unexpected(std::move(attempt.busy));
+}
+
+asio::awaitable<std::expected<std::shared_ptr<KeptLease>, Busy>> Locks::retry(
+    LockRequest request, RetryOptions options) {
+  Event wake(env_);
+  std::stop_callback const on_stop(request.stop, [&wake] { wake.set(); });
+  std::expected<std::shared_ptr<KeptLease>, Busy> answer = std::unexpected(Busy());
+  for (std::uint32_t tries = 1; !request.stop.stop_requested(); ++tries) {
+    answer = co_await acquire(request);
+    if (answer) co_return answer;
+    auto const next = env_.now() + backoff::pause(options, tries, env_.random());
+    if (tries >= options.attempts || next >= request.give_up) {
+      answer.error().why = Busy::Why::timed_out;
+      co_return answer;
+    }
+    [[maybe_unused]] bool const woken = co_await wake.wait_until(next);
+  }
+  answer.error().why = Busy::Why::cancelled;
+  co_return answer;
 }
 
 void Locks::stand_in_line(Attempt& attempt, std::optional<Ear>& ear) {

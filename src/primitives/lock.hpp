@@ -20,6 +20,8 @@
 #include "primitives/keeper.hpp"
 #include "primitives/nursery.hpp"
 
+#include <holt/retry.hpp>
+
 #include <atomic>
 #include <expected>
 #include <map>
@@ -50,6 +52,11 @@ class Locks {
 
   /// Takes the lock or answers why not; see Holt::try_lock and Holt::lock.
   asio::awaitable<std::expected<std::shared_ptr<KeptLease>, Busy>> acquire(LockRequest request);
+
+  /// Tries, pauses and tries again as `options` say, until `request.give_up` at the latest; see
+  /// Holt::retry_lock. A store that fails is not asked again.
+  asio::awaitable<std::expected<std::shared_ptr<KeptLease>, Busy>> retry(LockRequest request,
+                                                                         RetryOptions options);
 
   /// Lets go: first held() turns false and lost() fires, then the store is told. Answers Lost when
   /// it had been lost before; the store is told all the same.

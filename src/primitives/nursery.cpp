@@ -4,6 +4,7 @@
 #include "base/check.hpp"
 
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/post.hpp>
 
 #include <exception>
 #include <mutex>
@@ -30,7 +31,7 @@ void Nursery::spawn(asio::awaitable<void> child) {
     std::scoped_lock const lock(state_->mutex);
     ++state_->children;
   }
-  auto const done = [state = state_](std::exception_ptr error) {
+  auto done = [state = state_](std::exception_ptr error) {
     HOLT_CHECK(!error);
     {
       std::scoped_lock const lock(state->mutex);
@@ -38,7 +39,12 @@ void Nursery::spawn(asio::awaitable<void> child) {
     }
     state->changed.set();
   };
-  asio::co_spawn(env_.executor(), std::move(child), done);
+  // co_spawn alone would run the child here and now if this is the executor's own thread.
+  auto start = [executor = env_.executor(), child = std::move(child),
+                done = std::move(done)]() mutable {
+    asio::co_spawn(executor, std::move(child), std::move(done));
+  };
+  asio::post(env_.executor(), std::move(start));
 }
 
 asio::awaitable<bool> Nursery::close(Instant deadline) {

@@ -16,7 +16,8 @@ class Nursery {
  public:
   explicit Nursery(Env& env);
 
-  /// Starts `child` on Env::executor(). A child must not throw: what it throws aborts. Any thread.
+  /// Starts `child` on Env::executor(), never inside this call: the caller may hold a mutex. A
+  /// child must not throw: what it throws aborts. Any thread.
   void spawn(asio::awaitable<void> child);
 
   /// Waits until no child is left, or until the deadline (then false). One caller.

@@ -15,7 +15,9 @@ import subprocess
 import sys
 import tempfile
 
-FLAGS = ["-std=c++23", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-w"]
+INCLUDE = os.path.join(os.path.dirname(__file__), "../../include")
+FLAGS = ["-std=c++23", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-w",
+         "-I", INCLUDE]
 PINNED_GCC = {12}
 
 

@@ -79,7 +79,11 @@ class SqliteEngine final : public Engine {
   RecordStore& records() override { return parts_->records; }
   SignalBus& signals() override { return parts_->signals; }
   [[nodiscard]] Capabilities capabilities() const override {
-    return {.durability = Durability::embedded, .embedded = true};
+    return {.fencing = true,
+            .time = TimeAuthority::host,
+            .waiting = Waiting::line,
+            .durability = Durability::embedded,
+            .embedded = true};
   }
   [[nodiscard]] std::string const& url() const override { return url_; }
   void on_gone(std::function<void(std::string reason)> gone) override {

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The same operations for coroutines: awaitables of Boost.Asio that resume on the executor of the
+// coroutine that awaits them. No thread of yours ever blocks, not even on the embedded store.
+//
+//   holt::AsyncHolt holt(holt::open());
+//   auto lock = co_await holt.lock("deploy", {.ttl = 30s, .wait = 10s});
+//   if (lock) co_await write(lock->fence());
+//
+// Cancellation (a cancellation slot, `||` of awaitable operators, a time-out) ends a wait in line:
+// it answers Busy{cancelled}, and nothing of it is left in the store. Whatever the store grants
+// reaches either you or nobody: an answer that cannot be delivered is a guard that goes, which
+// releases. (A guard's destructor may block for up to 50 ms; co_await release() first.)
+//
+// Safe under g++ 12 by construction: options are trivially destructible, names are classes with a
+// constructor (docs/adr/0005-coroutine-rules.md). Needs Boost 1.81 headers; everything else in
+// Holt does not.
+
+#include <holt/detail/async_calls.hpp>
+#include <holt/holt.hpp>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/associated_cancellation_slot.hpp>
+#include <boost/asio/associated_executor.hpp>
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/cancellation_type.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <expected>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace holt {
+namespace detail {
+
+/// What waits for an outcome: the coroutine's handler, kept where it may be copied, and the work
+/// that keeps its executor running meanwhile.
+template <class T, class Handler>
+class Waiter {
+ public:
+  explicit Waiter(Handler handler)
+      : handler_(std::move(handler)),
+        executor_(boost::asio::get_associated_executor(handler_)),
+        work_(executor_) {}
+
+  /// Called on a thread of the library: goes over to the coroutine's executor, with all it has.
+  static void resume(std::shared_ptr<Waiter> self, Outcome<T> outcome) {
+    auto const executor = self->executor_;
+    boost::asio::post(executor, [self = std::move(self), outcome = std::move(outcome)]() mutable {
+      auto const slot = boost::asio::get_associated_cancellation_slot(self->handler_);
+      if (slot.is_connected()) boost::asio::cancellation_slot(slot).clear();
+      auto handler = std::move(self->handler_);
+      self.reset();
+      std::move(handler)(std::move(outcome));
+    });
+  }
+
+ private:
+  Handler handler_;
+  boost::asio::any_io_executor executor_;
+  boost::asio::executor_work_guard<boost::asio::any_io_executor> work_;
+};
+
+/// Starts an operation and suspends until its outcome. `start(stop_token, Done<T>)`.
+template <class T, class Start>
+boost::asio::awaitable<Outcome<T>> outcome_of(Start start) {
+  auto initiate = [](auto handler, Start* operation) {
+    using Handler = decltype(handler);
+    std::stop_source stop;
+    auto const slot = boost::asio::get_associated_cancellation_slot(handler);
+    auto waiter = std::make_shared<Waiter<T, Handler>>(std::move(handler));
+    if (slot.is_connected()) {
+      boost::asio::cancellation_slot(slot).assign(
+          [stop](boost::asio::cancellation_type) mutable { stop.request_stop(); });
+    }
+    try {
+      (*operation)(stop.get_token(), Done<T>([waiter](Outcome<T> outcome) mutable {
+                     Waiter<T, Handler>::resume(std::move(waiter), std::move(outcome));
+                   }));
+    } catch (...) {  // refused before it began; Asio wants no exceptions from here
+      Waiter<T, Handler>::resume(std::move(waiter), Outcome<T>(std::current_exception(), nullptr));
+    }
+  };
+  Outcome<T> outcome =
+      co_await boost::asio::async_initiate<boost::asio::use_awaitable_t<> const, void(Outcome<T>)>(
+          std::move(initiate), boost::asio::use_awaitable, &start);
+  co_return outcome;
+}
+
+/// The answer, or what failed, thrown.
+template <class T>
+T answer_of(Outcome<T> outcome) {
+  if (outcome.error) std::rethrow_exception(outcome.error);
+  return std::move(*outcome.answer);
+}
+
+template <class T, class Start>
+boost::asio::awaitable<T> answer_of_call(Start start) {
+  Outcome<T> outcome = co_await outcome_of<T>(std::move(start));
+  co_return answer_of(std::move(outcome));
+}
+
+}  // namespace detail
+
+/// A client for coroutines; a handle like Holt, which it may share a client with. The comments of
+/// Holt hold for the operations of the same name; what throws there throws here when awaited.
+class AsyncHolt {
+ public:
+  explicit AsyncHolt(Holt holt) : holt_(std::move(holt)) {}
+
+  /// The blocking client behind it. Opening and closing block: do that outside of your executor.
+  [[nodiscard]] Holt& blocking() noexcept { return holt_; }
+
+  boost::asio::awaitable<std::expected<Lock, Busy>> try_lock(Name name, LockOptions options = {}) {
+    options.wait = std::chrono::milliseconds(0);
+    return lock(std::move(name), options);
+  }
+
+  boost::asio::awaitable<std::expected<Lock, Busy>> lock(Name name, LockOptions options = {}) {
+    return detail::answer_of_call<std::expected<Lock, Busy>>(
+        [holt = holt_, name = std::move(name), options](std::stop_token stop, auto done) {
+          detail::start_lock(holt, name, options, std::nullopt, std::move(stop), std::move(done));
+        });
+  }
+
+  boost::asio::awaitable<std::expected<Lock, Busy>> retry_lock(Name name, LockOptions options = {},
+                                                               RetryOptions retry = {}) {
+    return detail::answer_of_call<std::expected<Lock, Busy>>(
+        [holt = holt_, name = std::move(name), options, retry](std::stop_token stop, auto done) {
+          detail::start_lock(holt, name, options, retry, std::move(stop), std::move(done));
+        });
+  }
+
+  /// Of a guard, which must live until it is answered.
+  boost::asio::awaitable<std::expected<void, Lost>> extend(Lock& lock,
+                                                           std::chrono::milliseconds ttl) {
+    return detail::answer_of_call<std::expected<void, Lost>>(
+        [&lock, ttl](std::stop_token const&, auto done) {
+          detail::start_extend(lock, ttl, std::move(done));
+        });
+  }
+  boost::asio::awaitable<std::expected<void, Lost>> release(Lock& lock) {
+    return detail::answer_of_call<std::expected<void, Lost>>(
+        [&lock](std::stop_token const&, auto done) {
+          detail::start_release(lock, std::move(done));
+        });
+  }
+
+  boost::asio::awaitable<std::expected<void, Lost>> extend(Handle const& handle,
+                                                           std::chrono::milliseconds ttl) {
+    return detail::answer_of_call<std::expected<void, Lost>>(
+        [holt = holt_, handle, ttl](std::stop_token const&, auto done) {
+          detail::start_extend(holt, handle, ttl, std::move(done));
+        });
+  }
+  boost::asio::awaitable<std::expected<void, Lost>> release(Handle const& handle) {
+    return detail::answer_of_call<std::expected<void, Lost>>(
+        [holt = holt_, handle](std::stop_token const&, auto done) {
+          detail::start_release(holt, handle, std::move(done));
+        });
+  }
+
+  boost::asio::awaitable<std::optional<LeaseInfo>> find(Name name) {
+    return look(std::move(name), Observation::Operation::lookup);
+  }
+
+  boost::asio::awaitable<std::optional<LeaseSummary>> lookup(Name name) {
+    auto const found = co_await find(std::move(name));
+    std::optional<LeaseSummary> summary;
+    if (found) summary = summary_of(*found);
+    co_return summary;
+  }
+
+  boost::asio::awaitable<bool> is_locked(Name name) {
+    auto const found = co_await look(std::move(name), Observation::Operation::is_locked);
+    co_return found.has_value();
+  }
+
+  boost::asio::awaitable<bool> owns(Handle handle) {
+    auto const found = co_await find(handle.name);
+    co_return found && found->owner == handle.owner && !found->offered;
+  }
+
+  boost::asio::awaitable<LeasePage> list(std::string prefix = {}, std::string cursor = {},
+                                         std::uint32_t limit = 100) {
+    return detail::answer_of_call<LeasePage>([holt = holt_, prefix = std::move(prefix),
+                                              cursor = std::move(cursor),
+                                              limit](std::stop_token const&, auto done) {
+      detail::start_list(holt, prefix, cursor, limit, std::move(done));
+    });
+  }
+
+  boost::asio::awaitable<BreakResult> break_lock(Name name, std::string reason,
+                                                 BreakOptions options = {}) {
+    return detail::answer_of_call<BreakResult>([holt = holt_, name = std::move(name),
+                                                reason = std::move(reason),
+                                                options](std::stop_token const&, auto done) {
+      detail::start_break(holt, name, reason, options, std::move(done));
+    });
+  }
+
+ private:
+  boost::asio::awaitable<std::optional<LeaseInfo>> look(Name name, Observation::Operation why) {
+    return detail::answer_of_call<std::optional<LeaseInfo>>(
+        [holt = holt_, name = std::move(name), why](std::stop_token const&, auto done) {
+          detail::start_find(holt, name, why, std::move(done));
+        });
+  }
+
+  Holt holt_;
+};
+
+}  // namespace holt
