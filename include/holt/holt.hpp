@@ -9,6 +9,7 @@
 #include <holt/lease.hpp>
 #include <holt/lock.hpp>
 #include <holt/log.hpp>
+#include <holt/metrics.hpp>
 #include <holt/name.hpp>
 #include <holt/observer.hpp>
 #include <holt/open.hpp>

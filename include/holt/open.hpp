@@ -10,6 +10,7 @@
 #include <holt/error.hpp>
 #include <holt/lock.hpp>
 #include <holt/log.hpp>
+#include <holt/metrics.hpp>
 #include <holt/observer.hpp>
 #include <holt/retry.hpp>
 
@@ -32,6 +33,7 @@ struct OpenOptions {
   LogCallback log;                               ///< may be empty
   LogLevel log_level = LogLevel::info;           ///< events below it are not made
   bool hash_names = false;                       ///< log the hash of a name instead of the name
+  std::shared_ptr<Metrics> metrics;              ///< counts what is done; may be empty
   Observer observer;                             ///< sees every operation; may be empty
   std::function<bool(Name const&)> observe_raw;  ///< which names it sees as they are; empty: none
 };

@@ -83,20 +83,20 @@ std::shared_ptr<Core> Core::open(std::string url, std::string instance,
 Core::Core(std::string url, std::string instance, OpenOptions const& options)
     : instance_(std::move(instance)),
       timeout_(options.timeout),
-      telemetry_(env_, instance_, options.observer, options.observe_raw),
+      telemetry_(env_, instance_, options.observer, options.observe_raw, options.metrics),
       log_(options.log ? LogCallback([this, log = options.log](LogEvent const& event) {
              env_.call_user([log, event] { log(event); });
            })
                        : LogCallback(),
            options.log_level, instance_, options.hash_names),
       engine_(open_engine(env_, {std::move(url), instance_})),
-      keeper_(env_, engine_->leases(), engine_->signals(), log_),
-      locks_(env_, engine_->leases(), engine_->signals(), keeper_, log_) {
+      metered_(options.metrics ? std::make_unique<MeteredLeaseStore>(
+                                     env_, engine_->leases(), options.metrics->book(), instance_)
+                               : nullptr),
+      keeper_(env_, leases(), engine_->signals(), log_),
+      locks_(env_, leases(), engine_->signals(), keeper_, log_) {
   ours_.set(Instant::max());
-  if (telemetry_.on()) {
-    keeper_.on_lost(
-        [this](KeptLease const& lease, LossReason why) { telemetry_.tell_lost(lease, why); });
-  }
+  if (telemetry_.on()) keeper_.watch(telemetry_);
   engine_->on_gone([this](std::string const&) { keeper_.drop_all(LossReason::store_gone); });
 }
 
@@ -176,13 +176,13 @@ void Core::detach(KeptLease& lease) {
 
 Job<std::optional<LeaseInfo>> Core::find(Name const& name, Call::Operation why) {
   check_usable("find");
-  return {Call(telemetry_, why, name), engine_->leases().find(name, call_deadline())};
+  return {Call(telemetry_, why, name), leases().find(name, call_deadline())};
 }
 
 Job<std::optional<LeaseInfo>> Core::find(Handle const& handle) {
   check_usable("find");
   return {Call(telemetry_, Call::Operation::lookup, handle.name, handle.owner),
-          only_of(handle.owner, engine_->leases().find(handle.name, call_deadline()))};
+          only_of(handle.owner, leases().find(handle.name, call_deadline()))};
 }
 
 asio::awaitable<LeasePage> Core::list(std::string_view prefix, std::string const& cursor,
@@ -191,7 +191,7 @@ asio::awaitable<LeasePage> Core::list(std::string_view prefix, std::string const
   if (limit < 1 || limit > 1000) {
     throw InvalidArgument(fmt::format("a page of {} leases is not possible: use 1 to 1000", limit));
   }
-  return engine_->leases().list(std::string(prefix), cursor, limit, call_deadline());
+  return leases().list(std::string(prefix), cursor, limit, call_deadline());
 }
 
 asio::awaitable<BreakResult> Core::break_lock(Name const& name, std::string_view reason,
@@ -204,7 +204,7 @@ asio::awaitable<BreakResult> Core::break_lock(Name const& name, std::string_view
   BreakRequest request(name, std::string(reason));
   request.fence = options.fence;
   request.now = options.now;
-  return engine_->leases().break_lease(std::move(request), call_deadline());
+  return leases().break_lease(std::move(request), call_deadline());
 }
 
 Job<Core::Answer> Core::extend(Handle const& handle, std::chrono::milliseconds ttl) {
@@ -212,13 +212,13 @@ Job<Core::Answer> Core::extend(Handle const& handle, std::chrono::milliseconds t
   std::vector<LeaseRenewal> renewals;
   renewals.emplace_back(handle.name, handle.owner, checked_ttl(ttl));
   return {Call(telemetry_, Call::Operation::extend, handle.name, handle.owner),
-          first_of(engine_->leases().renew(std::move(renewals), call_deadline()))};
+          first_of(leases().renew(std::move(renewals), call_deadline()))};
 }
 
 Job<Core::Answer> Core::release(Handle const& handle) {
   check_usable("release");
   return {Call(telemetry_, Call::Operation::release, handle.name, handle.owner),
-          engine_->leases().release(handle.name, handle.owner, call_deadline())};
+          leases().release(handle.name, handle.owner, call_deadline())};
 }
 
 void Core::close(std::chrono::milliseconds deadline) {
@@ -230,7 +230,7 @@ void Core::close(std::chrono::milliseconds deadline) {
     try {
       [[maybe_unused]] auto const answer =
           run(Job<Answer>{Call(telemetry_, Call::Operation::release, *lease),
-                          engine_->leases().release(lease->name(), lease->owner(), until)});
+                          leases().release(lease->name(), lease->owner(), until)});
     } catch (EngineError const& error) {
       log_.report(LogLevel::warn, "error", lease->name(), lease->owner(), lease->fence(),
                   error.what());

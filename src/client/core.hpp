@@ -8,6 +8,7 @@
 #include "base/log.hpp"
 #include "base/trust_word.hpp"
 #include "client/caller_loops.hpp"
+#include "client/metered_lease_store.hpp"
 #include "client/telemetry.hpp"
 #include "contracts/engine.hpp"
 #include "env/real_env.hpp"
@@ -130,6 +131,7 @@ class Core : public std::enable_shared_from_this<Core> {
   /// Throws unless this client is open and belongs to this process.
   void check_usable(std::string_view operation) const;
   [[nodiscard]] Instant call_deadline() const { return env_.now() + timeout_; }
+  [[nodiscard]] LeaseStore& leases() { return metered_ ? *metered_ : engine_->leases(); }
   LockRequest request(Name const& name, LockOptions const& options, std::stop_token stop);
 
   std::string instance_;
@@ -141,6 +143,7 @@ class Core : public std::enable_shared_from_this<Core> {
   Telemetry telemetry_;
   EventLog log_;
   std::unique_ptr<Engine> engine_;
+  std::unique_ptr<MeteredLeaseStore> metered_;  ///< null: nobody counts
   Keeper keeper_;
   Locks locks_;
 };

@@ -33,18 +33,46 @@ struct Telemetry::Sink {
   }
 };
 
-Telemetry::Telemetry(Env& env, std::string instance, Observer observer, Raw raw) : env_(env) {
+Telemetry::Telemetry(Env& env, std::string instance, Observer observer, Raw raw,
+                     std::shared_ptr<Metrics> metrics)
+    : env_(env), instance_(std::move(instance)), metrics_(std::move(metrics)) {
   if (!observer) return;
-  sink_ =
-      std::make_shared<Sink const>(Sink{std::move(instance), std::move(observer), std::move(raw)});
+  sink_ = std::make_shared<Sink const>(Sink{instance_, std::move(observer), std::move(raw)});
 }
 
 void Telemetry::tell(Observation seen, Name const& name, Owner const& owner) const noexcept {
+  if (metrics_ && seen.operation == Observation::Operation::acquire) {
+    auto const result = seen.reason == Reason::none ? "ok" : to_string(seen.reason);
+    metrics_->book().wait.with({{"instance", instance_}, {"result", result}}).observe(seen.took);
+  }
   if (sink_) sink_->tell(std::move(seen), name, owner);
 }
 
+void Telemetry::kept(KeptLease const&) {
+  if (metrics_) metrics_->book().held.with({{"instance", instance_}}).add();
+}
+
+void Telemetry::dropped(KeptLease const& lease, LossReason why) {
+  bool const lost = why != LossReason::released && why != LossReason::closed;
+  if (metrics_) {
+    auto& book = metrics_->book();
+    book.held.with({{"instance", instance_}}).add(-1);
+    book.hold.with({{"instance", instance_}}).observe(env_.now() - lease.since());
+    if (lost) book.lost.with({{"instance", instance_}, {"reason", to_string(why)}}).add();
+  }
+  if (lost && sink_) tell_lost(lease, why);
+}
+
+void Telemetry::renewed(Nanos lag) {
+  if (metrics_) metrics_->book().renew_lag.with({{"instance", instance_}}).observe(lag);
+}
+
+void Telemetry::at_risk() {
+  if (metrics_) metrics_->book().at_risk.with({{"instance", instance_}}).add();
+}
+
+/// On the thread for the user's code: this may be one of ours.
 void Telemetry::tell_lost(KeptLease const& lease, LossReason why) const {
-  if (!sink_) return;
   Observation seen;
   seen.operation = Observation::Operation::lost;
   seen.result = Observation::Result::fail;

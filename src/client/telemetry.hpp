@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the user's observer is told: one Observation per operation as it ends, and one per loss.
-// Without an observer a Call is empty and costs nothing.
+// What the user's observer is told and what is counted: each operation as it ends, each loss, and
+// the keeper's work. Without observer and metrics a Call is empty and costs nothing.
 
+#include "base/metrics.hpp"
 #include "contracts/env.hpp"
 #include "primitives/keeper.hpp"
 
@@ -15,25 +16,32 @@
 
 namespace holt::client {
 
-class Telemetry {
+class Telemetry final : public Keeper::Watcher {
  public:
   using Raw = std::function<bool(Name const&)>;
-  Telemetry(Env& env, std::string instance, Observer observer, Raw raw);
+  Telemetry(Env& env, std::string instance, Observer observer, Raw raw,
+            std::shared_ptr<Metrics> metrics);
 
-  /// Somebody observes.
-  [[nodiscard]] bool on() const noexcept { return sink_ != nullptr; }
+  /// Somebody wants to know.
+  [[nodiscard]] bool on() const noexcept { return sink_ || metrics_; }
   [[nodiscard]] Instant now() const { return env_.now(); }
 
-  /// Fills in the instance, the name and the owner, and tells it.
+  /// An operation ended. Fills in the instance, the name and the owner, and tells it.
   void tell(Observation seen, Name const& name, Owner const& owner) const noexcept;
 
-  /// A holder lost its lease. Told on the thread for the user's code.
-  void tell_lost(KeptLease const& lease, LossReason why) const;
+  void kept(KeptLease const& lease) override;
+  void dropped(KeptLease const& lease, LossReason why) override;
+  void renewed(Nanos lag) override;
+  void at_risk() override;
 
  private:
   struct Sink;
+  void tell_lost(KeptLease const& lease, LossReason why) const;
+
   Env& env_;
+  std::string instance_;
   std::shared_ptr<Sink const> sink_;  ///< null: nobody observes
+  std::shared_ptr<Metrics> metrics_;  ///< null: nobody counts
 };
 
 /// One operation under observation.

@@ -60,6 +60,7 @@ std::shared_ptr<KeptLease> Keeper::keep(Name name, Owner owner, Fence fence,
     trust(*lease, attempt_started, ttl);
     start();
   }
+  if (watcher_ != nullptr) watcher_->kept(*lease);
   log_.report(LogLevel::info, "acquired", lease->name(), lease->owner(), fence);
   return lease;
 }
@@ -136,7 +137,7 @@ LossReason Keeper::drop(KeptLease& lease, LossReason why, std::string_view detai
   auto const own = why == LossReason::released;
   log_.report(own ? LogLevel::info : LogLevel::warn, own ? "released" : "lost", lease.name(),
               lease.owner(), lease.fence(), detail.empty() ? to_string(why) : detail);
-  if (!own && on_lost_) on_lost_(lease, why);
+  if (watcher_ != nullptr) watcher_->dropped(lease, why);
   // What the user gave us goes where it may end anything, its client too: never on our own thread.
   auto callback = lease.take_callback();
   if (own) {
@@ -215,6 +216,7 @@ Keeper::Leases Keeper::take_due(Instant now) {
     auto const& lease = leases_.at(id);
     auto const early = due.empty() ? Nanos(0) : lease->ttl() / 20;
     if (when > now + early) break;
+    lease->planned_ = when;
     schedule(renewals_, lease->renew_at_, id, Instant::max());
     due.push_back(lease);
   }
@@ -262,6 +264,7 @@ void Keeper::settle(KeptLease& lease, LeaseRenewal const& sent, Instant attempt_
       return;
     }
     trust(lease, attempt_started, sent.ttl);
+    if (watcher_ != nullptr) watcher_->renewed(env_.now() - lease.planned_);
   }
   log_.report(LogLevel::debug, "renewed", lease.name(), lease.owner(), lease.fence());
 }
@@ -318,6 +321,7 @@ void Keeper::look_at(std::shared_ptr<KeptLease> const& lease) {
 }
 
 void Keeper::warn(KeptLease& lease, std::string_view why) {
+  if (watcher_ != nullptr) watcher_->at_risk();
   log_.report(LogLevel::warn, "at_risk", lease.name(), lease.owner(), lease.fence(), why);
   std::function<void()> callback;
   {

@@ -78,6 +78,7 @@ class KeptLease {
   bool renew_ = true;
   bool at_risk_ = false;
   Instant renew_at_ = Instant::max();
+  Instant planned_;  ///< when the renewal under way was due
   Instant watch_at_ = Instant::max();
 };
 
@@ -100,10 +101,22 @@ class Keeper {
   /// The store is void or we close: all leases end now. Answers those that were held.
   std::vector<std::shared_ptr<KeptLease>> drop_all(LossReason why);
 
-  /// Who hears of every lease that its holder did not let go itself, on whatever thread noticed;
-  /// to be set before the first lease.
-  using LostCallback = std::function<void(KeptLease const& lease, LossReason why)>;
-  void on_lost(LostCallback callback) { on_lost_ = std::move(callback); }
+  /// Who watches the keeper at work, for telemetry: called on whatever thread it happens on, must
+  /// be quick and must not throw.
+  class Watcher {
+   public:
+    virtual void kept(KeptLease const& lease) = 0;
+    /// Released or lost: once per lease.
+    virtual void dropped(KeptLease const& lease, LossReason why) = 0;
+    /// A renewal was confirmed, so much later than it was planned.
+    virtual void renewed(Nanos lag) = 0;
+    virtual void at_risk() = 0;
+
+   protected:
+    ~Watcher() = default;
+  };
+  /// To be set before the first lease.
+  void watch(Watcher& watcher) { watcher_ = &watcher; }
 
   /// Ends the loops; needed before the keeper goes. What is kept from here on is lost at once.
   asio::awaitable<void> close();
@@ -136,7 +149,7 @@ class Keeper {
   SignalBus& signals_;
   EventLog const& log_;
   SignalBus::Subscription checks_;
-  LostCallback on_lost_;
+  Watcher* watcher_ = nullptr;
 
   std::mutex mutex_;
   bool started_ = false;

@@ -155,6 +155,40 @@ TEST_F(Telemetry, WhatIsRefusedBeforeItBeganIsNoOperation) {
   EXPECT_THAT(all(), testing::IsEmpty());
 }
 
+TEST(MetricsOfAClient, CountWaitsHoldsLossesAndStoreCalls) {
+  using testing::HasSubstr;
+  TempStore const store;
+  auto const metrics = std::make_shared<Metrics>();
+  OpenOptions options;
+  options.metrics = metrics;
+  auto holt = open(store.url(), options);
+  auto lock = holt.try_lock("a");
+  auto const other = holt.try_lock("b", {.ttl = 300ms, .renew = false});
+  EXPECT_FALSE(holt.try_lock("a"));
+  EXPECT_THAT(metrics->text(), HasSubstr("holt_locks_held{instance=\"default\"} 2\n"));
+  EXPECT_TRUE(lock->release());
+  auto const renewed = holt.try_lock("c", {.ttl = 300ms});
+  auto const lost = "holt_lock_lost_total{instance=\"default\",reason=\"expired\"} 1\n";
+  auto const twice = "holt_lock_renew_lag_seconds_count{instance=\"default\"} 2\n";
+  auto const there = [&](std::string_view line) {
+    return metrics->text().find(line) != std::string::npos;
+  };
+  for (int i = 0; i < 4000 && !(there(lost) && there(twice)); ++i) {
+    std::this_thread::sleep_for(5ms);
+  }
+  auto const text = metrics->text();
+  EXPECT_THAT(text, HasSubstr(lost));
+  EXPECT_THAT(text,
+              HasSubstr("holt_lock_wait_seconds_count{instance=\"default\",result=\"ok\"} 3\n"));
+  EXPECT_THAT(
+      text, HasSubstr("holt_lock_wait_seconds_count{instance=\"default\",result=\"locked\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("holt_lock_hold_seconds_count{instance=\"default\"} 2\n"));
+  EXPECT_THAT(text, HasSubstr("holt_locks_held{instance=\"default\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("holt_store_call_seconds_count{instance=\"default\","
+                              "operation=\"acquire\",result=\"ok\"} 4\n"));
+  EXPECT_THAT(text, HasSubstr("operation=\"release\",result=\"ok\"} 1\n"));
+}
+
 TEST(Lookup, TellsHashesAndNothingToActWith) {
   TempStore const store;
   auto holt = open(store.url());
