@@ -7,6 +7,7 @@ SHELL := /bin/bash
 
 JOBS ?= $(shell nproc)
 SEEDS ?= 10000
+ROUNDS ?= 3
 # Same cache entries for every checkout: paths are hashed relative to this folder.
 export CCACHE_BASEDIR := $(CURDIR)
 export CCACHE_NOHASHDIR := 1
@@ -95,12 +96,12 @@ format: ## rewrite the sources with clang-format
 	$(say) formatting
 	@tools/format.sh
 
-bench: ## build and run the benchmarks
+bench: ## run the benchmarks, ROUNDS=N times (default 3), and write docs/benchmarks.md
 	$(install) build bench
 	$(sub) build/bench/build.ninja
 	$(say) building the benchmarks
 	@$(call compile,build/bench,holt benchmarks)
-	@tools/run-benchmarks.sh build/bench
+	@tools/bench.py build/bench --rounds $(ROUNDS)
 
 clean: ## remove build/ (the compiler cache stays)
 	$(say) removing build/

@@ -28,8 +28,8 @@ double percentile(std::vector<double> values, double share) {
   return values[static_cast<std::size_t>(std::lround(last * share))];
 }
 
-void head(std::string const& title) {
-  fmt::print("\n### {}\n\n| what | figure | target |\n| --- | --- | --- |\n", title);
+void head(std::string const& title, std::string const& how) {
+  fmt::print("\n## {}\n\n{}\n\n| what | figure | target |\n| --- | --- | --- |\n", title, how);
 }
 
 void row(std::string const& what, std::string const& figure, std::string const& target) {

@@ -27,8 +27,9 @@ class Folder {
 double percentile(std::vector<double> values, double share);
 inline double median(std::vector<double> values) { return percentile(std::move(values), 0.5); }
 
-/// Prints the head of a table, then a row: what, its figure, and the target it is held against.
-void head(std::string const& title);
+/// Prints the head of a table with how it was measured, in lines of 100 columns.
+void head(std::string const& title, std::string const& how);
+/// Prints a row: what, its figure, and the target it is held against.
 void row(std::string const& what, std::string const& figure, std::string const& target = "");
 
 /// "12.3 µs", "0.45 ms", "1.20 s" from seconds.

@@ -133,10 +133,15 @@ double after_kill(std::chrono::milliseconds ttl) {
 }
 
 void measure() {
-  head("Hand-over between processes on SQLite");
+  head(
+      "Locks: hand-over between processes, SQLite",
+      "From the moment before the holder calls `release()` to the moment the next process has the "
+      "lock.\nEach holds for 2 ms and stands in line again at once; 800 hand-overs. After SIGKILL: "
+      "ttl 500 ms,\n20 times, counted from the end of the dead holder's lease.");
   for (int const waiting : {1, 200}) {
     auto const gaps = clean_gaps(waiting, 800);
-    auto const what = fmt::format("clean release, {} waiting ({} seen)", waiting, gaps.size());
+    if (gaps.size() < 800) throw std::runtime_error("too few hand-overs in time");
+    auto const what = fmt::format("clean release, {} waiting", waiting);
     row(what + ", p50", time_text(percentile(gaps, 0.5)), "at most 0.5 ms");
     row(what + ", p99", time_text(percentile(gaps, 0.99)), "at most 5 ms");
   }

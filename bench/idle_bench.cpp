@@ -43,8 +43,11 @@ void measure() {
   for (auto const& lock : locks) {
     if (!lock.held()) std::abort();
   }
-  head("An idle holder of 1,000 locks, ttl 30 s");
-  row("share of a core", fmt::format("{:.3f} %", share * 100), "under 0.5 %");
+  head("Locks: what holding costs",
+       "A process that holds 1,000 locks at a ttl of 30 s and does nothing else, over three "
+       "renewals "
+       "of\neach.");
+  row("CPU of the process, share of a core", fmt::format("{:.3f} %", share * 100), "under 0.5 %");
 }
 
 }  // namespace

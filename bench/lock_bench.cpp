@@ -89,7 +89,16 @@ void measure(bool full) {
   auto const against = [](std::vector<double> const& rates, std::vector<double> const& base) {
     return ratio_text(median(ratios(rates, base)));
   };
-  head(fmt::format("Lock pairs on SQLite, synchronous={}", full ? "FULL" : "NORMAL"));
+  head(
+      fmt::format("Locks: pairs per second, SQLite, synchronous={}", full ? "FULL" : "NORMAL"),
+      full
+          ? "The same with every commit on the disk before it is answered (`?sync=full`)."
+          : "A pair is a fenced acquire and its release, distinct names, through the whole "
+            "library. "
+            "The raw\nloop is a bare prepared-statement loop on one connection with the same "
+            "pragmas, one transaction\nper operation and Holt's layout, which keeps the counter of "
+            "fences beside the leases; a table of\nits own costs one page more per acquire. 9 "
+            "rounds of 1 s each, alternating.");
   row("raw loop in Holt's layout, pairs per second", fmt::format("{:.0f}", median(series.raw)));
   row("1 caller / raw", against(series.one, series.raw), "at least 0.8x");
   row("256 callers / raw", against(series.many, series.raw),

@@ -48,10 +48,11 @@ void measure() {
     holts.push_back(time_of({holt, "run", "--store", store, "--lock", "x", "--", "true"}));
     ratios.push_back(holts.back() / flocks.back());
   }
-  head("holt run --lock x -- true, next to flock file true (200 runs each)");
-  row("flock, median", time_text(median(flocks)));
-  row("holt run, median", time_text(median(holts)));
-  row("median / median", ratio_text(median(holts) / median(flocks)), "at most 3x");
+  head("A command under a lock: `holt run --lock x -- true` next to `flock file true`",
+       "200 runs of each, alternating.");
+  row("`flock`, median", time_text(median(flocks)));
+  row("`holt run`, median", time_text(median(holts)));
+  row("ratio of the medians", ratio_text(median(holts) / median(flocks)), "at most 3x");
   row("median of the pairs' ratios", ratio_text(median(ratios)));
 }
 
