@@ -24,6 +24,7 @@
 #include <type_traits>
 #include <utility>
 
+#pragma GCC visibility push(default)
 namespace holt {
 
 struct OpenOptions {
@@ -129,3 +130,4 @@ Holt open(std::string_view url = {}, OpenOptions options = {});
 [[nodiscard]] std::string_view version() noexcept;
 
 }  // namespace holt
+#pragma GCC visibility pop
