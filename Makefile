@@ -3,10 +3,12 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help run build test quick sim tsan clang lint check tidy format bench clean
+.PHONY: help run build test quick sim tsan clang lint check tidy format bench clean \
+  install deb
 
 JOBS ?= $(shell nproc)
 SEEDS ?= 10000
+PREFIX ?= /usr/local
 # Same cache entries for every checkout: paths are hashed relative to this folder.
 export CCACHE_BASEDIR := $(CURDIR)
 export CCACHE_NOHASHDIR := 1
@@ -73,8 +75,8 @@ clang: ## build all with clang 19 at -O2 and run what needs no sanitizer on that
 	$(sub) build/clang/build.ninja
 	$(say) building everything with clang 19
 	@$(call compile,build/clang)
-	$(say) running unit and contract tests, and those that no sanitizer bears, built by clang 19
-	@$(call run_tests,build/clang) -L '^(unit|contract|coroutines|linkage|unsanitized)$$'
+	$(say) running unit, contract and install tests, and those that no sanitizer bears
+	@$(call run_tests,build/clang) -L '^(unit|contract|coroutines|linkage|unsanitized|install)$$'
 
 lint: ## tidy.py, clang-format and clang-tidy (ALL=1: every file, not only changed ones)
 	$(install) build test
@@ -101,6 +103,15 @@ bench: ## build and run the benchmarks
 	$(say) building the benchmarks
 	@$(call compile,build/bench,holt benchmarks)
 	@tools/run-benchmarks.sh build/bench
+
+install: ## the binary, library, headers and man pages into PREFIX (/usr/local), under DESTDIR
+	$(install) build
+	$(sub) build/release/build.ninja
+	$(say) building the release binary and library
+	@$(call compile,build/release,installable)
+	$(say) installing into $(DESTDIR)$(PREFIX)
+	@DESTDIR='$(DESTDIR)' cmake --install build/release --prefix '$(PREFIX)' >build/release/install.log
+	$(say) done: $(DESTDIR)$(PREFIX)/bin/holt "(list of files: build/release/install.log)"
 
 clean: ## remove build/ (the compiler cache stays)
 	$(say) removing build/
