@@ -3,7 +3,9 @@
 """What `make install` puts down works for a user who has nothing else of Holt."""
 
 import concurrent.futures
+import pathlib
 import re
+import shutil
 import unittest
 
 from install_case import (ABI, BUILD, COMPILERS, HERE, MAJOR, MINOR, REPOSITORY, VERSION,
@@ -29,12 +31,15 @@ class ConsumerTest(InstallCase):
                 if has_asio:
                     self.assertIn(f"holt {VERSION}", run(self.folder / name / "consumer_asio"))
 
+    def pkg_config(self, *options) -> list[str]:
+        # PKG_CONFIG_LIBDIR: no other package is known, so none can be needed.
+        where = {"PKG_CONFIG_LIBDIR": str(self.library.parent / "pkgconfig")}
+        return run("pkg-config", *options, "holt", env=where).split()
+
     def test_pkg_config(self):
-        where = {"PKG_CONFIG_PATH": str(self.library.parent / "pkgconfig")}
-        cflags = run("pkg-config", "--cflags", "holt", env=where).split()
-        shared = run("pkg-config", "--libs", "holt", env=where).split()
-        static = run("pkg-config", "--static", "--libs", "holt", env=where).split()
-        static = ["-l:libholt.a" if word == "-lholt" else word for word in static]
+        cflags, shared = self.pkg_config("--cflags"), self.pkg_config("--libs")
+        static = ["-l:libholt.a" if word == "-lholt" else word
+                  for word in self.pkg_config("--static", "--libs")]
         for compiler in COMPILERS:
             with self.subTest(compiler=compiler):
                 program = self.folder / f"by-pkg-config-{compiler.rpartition('/')[2]}"
@@ -43,11 +48,18 @@ class ConsumerTest(InstallCase):
                 self.assert_takes_lock(program, LD_LIBRARY_PATH=str(self.library.parent))
                 run(compiler, f"{program}.o", *static, "-o", f"{program}-static")
                 self.assert_takes_lock(f"{program}-static")
+        self.check_modules(program)
 
-    def test_pkg_config_knows_where_modules_go(self):
-        where = {"PKG_CONFIG_PATH": str(self.library.parent / "pkgconfig")}
-        folder = run("pkg-config", "--variable=moduledir", "holt", env=where).strip()
-        self.assertTrue(folder.endswith("/holt/engines"), folder)
+    def check_modules(self, program):
+        """An engine module is found beside the library; in the archive's case it must be named."""
+        store = {"HOLT_STORE": f"relay://{self.folder}/relayed.db",
+                 "LD_LIBRARY_PATH": str(self.library.parent)}
+        [folder] = self.pkg_config("--variable=moduledir")
+        pathlib.Path(folder).mkdir(parents=True)
+        shutil.copy(BUILD / "tests/module/modules/holt-engine-relay.so", folder)
+        self.assert_takes_lock(program, **store)
+        self.assert_takes_lock(f"{program}-static", HOLT_ENGINE_PATH=folder, **store)
+        self.assertTrue((self.folder / "relayed.db").exists())
 
 
 class DocumentTest(InstallCase):

@@ -64,8 +64,13 @@ LAYERS = [
     ),
     (
         "src/engines/registry",
-        "std public base contracts registry factory own",
+        'std public base contracts registry factory own "engines/module/loader.hpp"',
         "the registry names each engine by its engines/X/engine.hpp and does nothing else",
+    ),
+    (
+        "src/engines/module/",
+        "std posix fmt public asio base contracts env own engines/module",
+        "modules know contracts and the machine, no engine",
     ),
     (
         "src/engines/sqlite/",
