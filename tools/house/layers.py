@@ -98,7 +98,7 @@ LAYERS = [
         "std posix fmt public base own http daemon json url asio spdlog",
         "the daemon uses the public API (<holt/...>), not contracts or engines",
     ),
-    ("examples/", "std public asio", "an example shows what a user writes"),
+    ("examples/", "std posix public asio sqlite3", "an example shows what a user writes"),
     ("tests/", "any", ""),
     ("bench/", "any", ""),
 ]
