@@ -54,23 +54,23 @@ bool pause(std::stop_token const& stop, std::chrono::milliseconds time) {
 
 /// In charge until the lock is lost or somebody asks us to stop.
 void lead(holt::Lock const& lock, std::stop_token const& stop) {
-  std::cout << "in charge, fence " << lock.fence().decimal() << std::endl;
+  std::cout << "in charge, fence " << lock.fence().decimal() << '\n' << std::flush;
   while (lock.held()) {
     // One round of work goes here: short against the ttl, and with the fence in every write.
     if (!pause(stop, 50ms)) return;
   }
-  std::cout << "lost: " << to_string(lock.loss()) << std::endl;
+  std::cout << "lost: " << to_string(lock.loss()) << '\n' << std::flush;
 }
 
 void serve(std::string const& folder) {
   StopOnSignal const signals;  // before the library starts its threads
   auto holt = holt::open(folder + "/holt.db");
   while (!signals.token().stop_requested()) {
-    std::cout << "waiting" << std::endl;
+    std::cout << "waiting\n" << std::flush;
     auto lock = holt.lock("in-charge", {.ttl = 5s, .wait = holt::wait_forever}, signals.token());
     if (lock) lead(*lock, signals.token());
   }  // the lock is released here
-  std::cout << "stopped" << std::endl;
+  std::cout << "stopped\n" << std::flush;
 }
 
 }  // namespace
