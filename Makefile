@@ -113,6 +113,13 @@ install: ## the binary, library, headers and man pages into PREFIX (/usr/local),
 	@DESTDIR='$(DESTDIR)' cmake --install build/release --prefix '$(PREFIX)' >build/release/install.log
 	$(say) done: $(DESTDIR)$(PREFIX)/bin/holt "(list of files: build/release/install.log)"
 
+deb: ## Debian packages of the program, the library and its headers, in build/
+	$(install) build deb
+	$(sub) build/deb/build.ninja
+	$(say) building the release binary and library
+	@$(call compile,build/deb,installable)
+	@packaging/build_deb.py build/deb build
+
 clean: ## remove build/ (the compiler cache stays)
 	$(say) removing build/
 	@rm -rf build
@@ -123,6 +130,8 @@ options/test := -DCMAKE_BUILD_TYPE=Debug -DHOLT_TESTS=ON -DHOLT_WERROR=ON -DHOLT
 options/tsan := -DCMAKE_BUILD_TYPE=Debug -DHOLT_TESTS=ON -DHOLT_WERROR=ON -DHOLT_SANITIZE=thread
 options/clang := -DCMAKE_BUILD_TYPE=Release -DHOLT_TESTS=ON -DHOLT_WERROR=ON \
                  -DCMAKE_CXX_COMPILER=clang++-19
+options/deb = -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX=/usr \
+              -DCMAKE_INSTALL_LIBDIR=lib/$(shell g++ -print-multiarch)
 options/bench := -DCMAKE_BUILD_TYPE=Release -DHOLT_BENCH=ON
 
 build/%/build.ninja:

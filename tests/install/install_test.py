@@ -6,6 +6,7 @@ import concurrent.futures
 import pathlib
 import re
 import shutil
+import sys
 import unittest
 
 from install_case import (ABI, BUILD, COMPILERS, HERE, MAJOR, MINOR, REPOSITORY, VERSION,
@@ -60,6 +61,15 @@ class ConsumerTest(InstallCase):
         self.assert_takes_lock(program, **store)
         self.assert_takes_lock(f"{program}-static", HOLT_ENGINE_PATH=folder, **store)
         self.assertTrue((self.folder / "relayed.db").exists())
+
+
+class ExamplesTest(InstallCase):
+    def test_examples_build_and_run_against_it(self):
+        self.configure(REPOSITORY / "examples", "examples", f"-DCMAKE_CXX_COMPILER={COMPILERS[0]}")
+        run("cmake", "--build", self.folder / "examples")
+        run(sys.executable, REPOSITORY / "tests/examples/examples_test.py",
+            env={"HOLT_EXAMPLES": str(self.folder / "examples"),
+                 "HOLT_BINARY": str(self.prefix / "bin/holt")})
 
 
 class DocumentTest(InstallCase):
