@@ -6,7 +6,8 @@ libholtABI (the shared library) and libholt-dev (headers, archive, CMake and pkg
 Usage: build_deb.py BUILD OUT    BUILD is configured for /usr and holds the target `installable`
 
 Uses dpkg-deb and dpkg-shlibdeps only. Nothing is installed, no root is needed. DEBFULLNAME and
-DEBEMAIL name the maintainer; SOURCE_DATE_EPOCH, or else the last commit, gives the date.
+DEBEMAIL name the maintainer; SOURCE_DATE_EPOCH, else the last commit, else the date of the
+CHANGELOG is the date of everything.
 """
 
 import email.utils
@@ -33,7 +34,9 @@ def output_of(*command, **options) -> str:
 def date() -> int:
     if "SOURCE_DATE_EPOCH" in os.environ:
         return int(os.environ["SOURCE_DATE_EPOCH"])
-    return int(output_of("git", "-C", REPOSITORY, "log", "-1", "--format=%ct"))
+    if (REPOSITORY / ".git").exists() and shutil.which("git"):
+        return int(output_of("git", "-C", REPOSITORY, "log", "-1", "--format=%ct"))
+    return int((REPOSITORY / "CHANGELOG.md").stat().st_mtime)
 
 
 def write(path: pathlib.Path, data: str | bytes):

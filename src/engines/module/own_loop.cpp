@@ -213,11 +213,7 @@ class EngineOnOwnLoop final : public Engine {
   LeaseStore& leases() override { return leases_; }
   RecordStore& records() override { return records_; }
   SignalBus& signals() override { return signals_; }
-  [[nodiscard]] Capabilities capabilities() const override {
-    auto capabilities = inner_->capabilities();
-    capabilities.embedded = false;  // calls run on our loop, not on the caller's thread
-    return capabilities;
-  }
+  [[nodiscard]] Capabilities capabilities() const override { return inner_->capabilities(); }
   [[nodiscard]] std::string const& url() const override { return inner_->url(); }
 
   void on_gone(std::function<void(std::string reason)> gone) override {
