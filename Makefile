@@ -3,11 +3,13 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help run build test quick sim tsan clang lint check tidy format bench clean
+.PHONY: help run build test quick sim tsan clang lint check tidy format bench clean \
+  install deb
 
 JOBS ?= $(shell nproc)
 SEEDS ?= 10000
 ROUNDS ?= 3
+PREFIX ?= /usr/local
 # Same cache entries for every checkout: paths are hashed relative to this folder.
 export CCACHE_BASEDIR := $(CURDIR)
 export CCACHE_NOHASHDIR := 1
@@ -74,8 +76,8 @@ clang: ## build all with clang 19 at -O2 and run what needs no sanitizer on that
 	$(sub) build/clang/build.ninja
 	$(say) building everything with clang 19
 	@$(call compile,build/clang)
-	$(say) running unit and contract tests, and those that no sanitizer bears, built by clang 19
-	@$(call run_tests,build/clang) -L '^(unit|contract|coroutines|linkage|unsanitized)$$'
+	$(say) running unit, contract and install tests, and those that no sanitizer bears
+	@$(call run_tests,build/clang) -L '^(unit|contract|coroutines|linkage|unsanitized|install)$$'
 
 lint: ## tidy.py, clang-format and clang-tidy (ALL=1: every file, not only changed ones)
 	$(install) build test
@@ -103,6 +105,22 @@ bench: ## run the benchmarks, ROUNDS=N times (default 3), and write docs/benchma
 	@$(call compile,build/bench,holt benchmarks)
 	@tools/bench.py build/bench --rounds $(ROUNDS)
 
+install: ## the binary, library, headers and man pages into PREFIX (/usr/local), under DESTDIR
+	$(install) build
+	$(sub) build/release/build.ninja
+	$(say) building the release binary and library
+	@$(call compile,build/release,installable)
+	$(say) installing into $(DESTDIR)$(PREFIX)
+	@DESTDIR='$(DESTDIR)' cmake --install build/release --prefix '$(PREFIX)' >build/release/install.log
+	$(say) done: $(DESTDIR)$(PREFIX)/bin/holt "(list of files: build/release/install.log)"
+
+deb: ## Debian packages of the program, the library and its headers, in build/
+	$(install) build deb
+	$(sub) build/deb/build.ninja
+	$(say) building the release binary and library
+	@$(call compile,build/deb,installable)
+	@packaging/build_deb.py build/deb build
+
 clean: ## remove build/ (the compiler cache stays)
 	$(say) removing build/
 	@rm -rf build
@@ -113,6 +131,8 @@ options/test := -DCMAKE_BUILD_TYPE=Debug -DHOLT_TESTS=ON -DHOLT_WERROR=ON -DHOLT
 options/tsan := -DCMAKE_BUILD_TYPE=Debug -DHOLT_TESTS=ON -DHOLT_WERROR=ON -DHOLT_SANITIZE=thread
 options/clang := -DCMAKE_BUILD_TYPE=Release -DHOLT_TESTS=ON -DHOLT_WERROR=ON \
                  -DCMAKE_CXX_COMPILER=clang++-19
+options/deb = -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX=/usr \
+              -DCMAKE_INSTALL_LIBDIR=lib/$(shell g++ -print-multiarch)
 options/bench := -DCMAKE_BUILD_TYPE=Release -DHOLT_BENCH=ON
 
 build/%/build.ninja:

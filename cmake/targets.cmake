@@ -54,3 +54,15 @@ function(holt_embed_sql target engine)
     target_include_directories(${target} PUBLIC "${folder}")
   endif()
 endfunction()
+
+# holt_engine_module(<target> <scheme> <source> [LINK <target>...]): holt-engine-<scheme>.so, a
+# module that the loader finds. It shares no symbol with the program but its one function.
+function(holt_engine_module target scheme source)
+  cmake_parse_arguments(arg "" "" "LINK" ${ARGN})
+  add_library(${target} MODULE "${source}")
+  target_link_libraries(${target} PRIVATE holt_module holt_warnings ${arg_LINK})
+  set(map "${PROJECT_SOURCE_DIR}/src/engines/module/exports.map")
+  target_link_options(${target} PRIVATE "LINKER:--version-script=${map}" LINKER:-Bsymbolic)
+  set_target_properties(${target} PROPERTIES PREFIX "" OUTPUT_NAME "holt-engine-${scheme}"
+                                             LINK_DEPENDS "${map}")
+endfunction()

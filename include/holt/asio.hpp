@@ -39,6 +39,7 @@
 #include <string_view>
 #include <utility>
 
+#pragma GCC visibility push(default)
 namespace holt {
 namespace detail {
 
@@ -220,3 +221,4 @@ class AsyncHolt {
 };
 
 }  // namespace holt
+#pragma GCC visibility pop

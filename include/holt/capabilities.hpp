@@ -4,6 +4,7 @@
 
 #include <string_view>
 
+#pragma GCC visibility push(default)
 namespace holt {
 
 /// What a store can lose, and when (docs/adr/0008-durability.md).
@@ -35,3 +36,4 @@ struct Capabilities {
 [[nodiscard]] std::string_view to_string(Waiting waiting) noexcept;
 
 }  // namespace holt
+#pragma GCC visibility pop

@@ -6,6 +6,7 @@
 
 #include <chrono>
 
+#pragma GCC visibility push(default)
 namespace holt {
 
 /// A standard Clock over the host's time since boot.
@@ -24,3 +25,4 @@ struct BootClock {
 using Instant = BootClock::time_point;
 
 }  // namespace holt
+#pragma GCC visibility pop

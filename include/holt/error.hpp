@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#pragma GCC visibility push(default)
 namespace holt {
 
 /// What the caller can do about it is decided by this, never by the text.
@@ -67,3 +68,4 @@ class EngineError : public std::runtime_error {
 };
 
 }  // namespace holt
+#pragma GCC visibility pop

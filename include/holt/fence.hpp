@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 
+#pragma GCC visibility push(default)
 namespace holt {
 
 class Fence {
@@ -31,3 +32,4 @@ class Fence {
 };
 
 }  // namespace holt
+#pragma GCC visibility pop

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#pragma GCC visibility push(default)
 namespace holt {
 
 /// Identifies one attempt to own something: unique, and never used for a second attempt.
@@ -122,3 +123,4 @@ enum class BreakResult {
 [[nodiscard]] std::string_view to_string(BreakResult result) noexcept;
 
 }  // namespace holt
+#pragma GCC visibility pop

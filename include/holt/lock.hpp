@@ -16,6 +16,7 @@
 #include <string_view>
 #include <type_traits>
 
+#pragma GCC visibility push(default)
 namespace holt {
 
 /// How to take a lock. Trivially destructible on purpose: docs/adr/0005-coroutine-rules.md.
@@ -30,7 +31,7 @@ static_assert(std::is_trivially_destructible_v<LockOptions>);
 /// No limit on a wait but the stop token.
 inline constexpr std::chrono::milliseconds wait_forever = std::chrono::milliseconds::max();
 
-namespace client {
+namespace [[gnu::visibility("hidden")]] client {
 class Core;
 class HeldLease;
 struct Inside;
@@ -92,3 +93,4 @@ class Lock {
 };
 
 }  // namespace holt
+#pragma GCC visibility pop

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#pragma GCC visibility push(default)
 namespace holt {
 
 enum class LogLevel { debug, info, warn, error };
@@ -27,3 +28,4 @@ struct LogEvent {
 using LogCallback = std::function<void(LogEvent const&)>;
 
 }  // namespace holt
+#pragma GCC visibility pop

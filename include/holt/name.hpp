@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#pragma GCC visibility push(default)
 namespace holt {
 
 class Name {
@@ -44,3 +45,4 @@ class Name {
 [[nodiscard]] std::expected<std::string, std::string> parse_instance(std::string_view text);
 
 }  // namespace holt
+#pragma GCC visibility pop

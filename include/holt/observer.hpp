@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#pragma GCC visibility push(default)
 namespace holt {
 
 struct Observation {
@@ -47,3 +48,4 @@ struct Observation {
 using Observer = std::function<void(Observation const&)>;
 
 }  // namespace holt
+#pragma GCC visibility pop

@@ -25,6 +25,7 @@
 #include <type_traits>
 #include <utility>
 
+#pragma GCC visibility push(default)
 namespace holt {
 
 struct OpenOptions {
@@ -131,3 +132,4 @@ Holt open(std::string_view url = {}, OpenOptions options = {});
 [[nodiscard]] std::string_view version() noexcept;
 
 }  // namespace holt
+#pragma GCC visibility pop

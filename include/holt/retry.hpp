@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#pragma GCC visibility push(default)
 namespace holt {
 
 enum class Backoff {
@@ -34,3 +35,4 @@ struct RetryOptions {
 static_assert(std::is_trivially_destructible_v<RetryOptions>);
 
 }  // namespace holt
+#pragma GCC visibility pop

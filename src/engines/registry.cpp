@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The only file that names all engines: picks one by the scheme of the store's URL.
+// The only file that names all engines: picks one by the scheme of the store's URL. What is not
+// linked in is a module: holt-engine-SCHEME.so.
 
 #include "contracts/engine.hpp"
+#include "engines/module/loader.hpp"
 #include "engines/sqlite/engine.hpp"
-
-#include <holt/error.hpp>
 
 #include <algorithm>
 #include <array>
@@ -46,10 +46,7 @@ std::string known_schemes() {
 std::unique_ptr<Engine> open_engine(Env& env, EngineOptions const& options) {
   auto const scheme = scheme_of(options.url);
   auto const entry = std::ranges::find(engines, scheme, &Entry::scheme);
-  if (entry == engines.end()) {
-    throw InvalidArgument("this build has no engine for '" + std::string(scheme) +
-                          "'; known: " + known_schemes());
-  }
+  if (entry == engines.end()) return open_from_module(scheme, known_schemes(), env, options);
   return entry->open(env, options);
 }
 

@@ -33,6 +33,7 @@ CHANGING = [
     (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", "TIME"),
     (r"pid \d+ on [^:]+:", "pid PID on HOST:"),
     (r"(?<=expires_in_ms\":)\d+", "MS"),
+    (r"/\S+/holt/engines(, /\S+/holt/engines)*", "FOLDERS"),
     (r"\bin (\d+(d|h|ms|m|s))+\b", "in A WHILE"),
 ]
 

@@ -22,6 +22,19 @@ class SqliteTestStore final : public TestStore {
   TestEnv env_;
 };
 
+/// The SQLite engine behind a module (tests/module): the contracts hold across the border too.
+class ModuleTestStore final : public TestStore {
+ public:
+  ModuleTestStore() { ::setenv("HOLT_ENGINE_PATH", HOLT_TEST_MODULES, 1); }
+  [[nodiscard]] std::string url() const override { return "relay://" + folder_.file("holt.db"); }
+  [[nodiscard]] Env& env() override { return env_; }
+  void advance(std::chrono::nanoseconds by) override { env_.advance(by); }
+
+ private:
+  TemporaryFolder folder_;
+  TestEnv env_;
+};
+
 template <class Store>
 std::unique_ptr<TestStore> make() {
   return std::make_unique<Store>();
@@ -32,6 +45,7 @@ std::unique_ptr<TestStore> make() {
 std::vector<EngineUnderTest> engines_under_test() {
   return {
       {"sqlite", make<SqliteTestStore>},
+      {"module", make<ModuleTestStore>},
   };
 }
 

@@ -5,7 +5,8 @@ import re
 
 from house import cpp
 
-FREE = ("src/env/", "tests/", "bench/")  # may touch the machine's time, randomness and threads
+# May touch the machine's time, randomness and threads.
+FREE = ("src/env/", "tests/", "bench/", "examples/")
 
 # The processes around a child of `holt run` have no Env: the watchdog waits on a timer of its own,
 # and a thread turns signals into a stop token while main is blocked in a call.

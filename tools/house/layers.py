@@ -64,8 +64,13 @@ LAYERS = [
     ),
     (
         "src/engines/registry",
-        "std public base contracts registry factory own",
+        'std public base contracts registry factory own "engines/module/loader.hpp"',
         "the registry names each engine by its engines/X/engine.hpp and does nothing else",
+    ),
+    (
+        "src/engines/module/",
+        "std posix fmt public asio base contracts env own engines/module",
+        "modules know contracts and the machine, no engine",
     ),
     (
         "src/engines/sqlite/",
@@ -93,7 +98,7 @@ LAYERS = [
         "std posix fmt public base own http daemon json url asio spdlog",
         "the daemon uses the public API (<holt/...>), not contracts or engines",
     ),
-    ("examples/", "std public asio", "an example shows what a user writes"),
+    ("examples/", "std posix public asio sqlite3", "an example shows what a user writes"),
     ("tests/", "any", ""),
     ("bench/", "any", ""),
 ]

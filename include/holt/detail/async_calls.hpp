@@ -19,6 +19,7 @@
 #include <string>
 #include <utility>
 
+#pragma GCC visibility push(default)
 namespace holt::detail {
 
 /// No aggregate on purpose: docs/adr/0005-coroutine-rules.md.
@@ -55,3 +56,4 @@ void start_extend(Holt const& holt, Handle const& handle, std::chrono::milliseco
 void start_release(Holt const& holt, Handle const& handle, Done<std::expected<void, Lost>> done);
 
 }  // namespace holt::detail
+#pragma GCC visibility pop

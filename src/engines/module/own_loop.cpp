@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engines/module/own_loop.hpp"
+
+#include "env/real_env.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace holt {
+namespace {
+
+/// The loader's machine with loops of our own.
+class ModuleEnv final : public Env {
+ public:
+  explicit ModuleEnv(Env& outer) : outer_(outer) {}
+  ~ModuleEnv() override {
+    std::scoped_lock const lock(*timers_);
+    timers_->open = false;
+  }
+  ModuleEnv(ModuleEnv const&) = delete;
+  ModuleEnv& operator=(ModuleEnv const&) = delete;
+
+  [[nodiscard]] Instant now() const override { return outer_.now(); }
+  [[nodiscard]] std::chrono::system_clock::time_point wall() const override {
+    return outer_.wall();
+  }
+  std::uint64_t random() override { return outer_.random(); }
+  [[nodiscard]] std::string boot_id() const override { return outer_.boot_id(); }
+  TimerId call_at(Instant when, Task task) override {
+    return outer_.call_at(when,
+                          [timers = timers_, loop = executor(), task = std::move(task)]() mutable {
+                            std::scoped_lock const lock(*timers);
+                            if (timers->open) asio::post(loop, std::move(task));
+                          });
+  }
+  void cancel(TimerId timer) override { outer_.cancel(timer); }
+  [[nodiscard]] asio::any_io_executor executor() override { return own_.executor(); }
+  [[nodiscard]] asio::any_io_executor blocking() override { return own_.blocking(); }
+  void call_user(Task task) override { outer_.call_user(std::move(task)); }
+
+ private:
+  /// The loader's timers outlive us: closed, they do not touch our loop any more.
+  struct Timers : std::mutex {
+    bool open = true;
+  };
+
+  Env& outer_;
+  RealEnv own_;
+  std::shared_ptr<Timers> timers_ = std::make_shared<Timers>();
+};
+
+/// Runs `work` on `loop`; the result arrives on the awaiting coroutine's executor.
+template <class T>
+asio::awaitable<T> on(asio::any_io_executor loop, asio::awaitable<T> work) {
+  return asio::co_spawn(std::move(loop), std::move(work), asio::use_awaitable);
+}
+
+class LeasesOnLoop final : public LeaseStore {
+ public:
+  LeasesOnLoop(LeaseStore& inner, Env& env) : inner_(inner), loop_(env.executor()) {}
+
+  asio::awaitable<std::expected<LeaseGrant, Busy>> acquire(LeaseRequest request,
+                                                           Instant deadline) override {
+    return on(loop_, inner_.acquire(std::move(request), deadline));
+  }
+  asio::awaitable<std::vector<std::expected<void, Lost>>> renew(std::vector<LeaseRenewal> renewals,
+                                                                Instant deadline) override {
+    return on(loop_, inner_.renew(std::move(renewals), deadline));
+  }
+  asio::awaitable<std::expected<void, Lost>> release(Name name, Owner owner,
+                                                     Instant deadline) override {
+    return on(loop_, inner_.release(std::move(name), std::move(owner), deadline));
+  }
+  asio::awaitable<BreakResult> break_lease(BreakRequest request, Instant deadline) override {
+    return on(loop_, inner_.break_lease(std::move(request), deadline));
+  }
+  asio::awaitable<std::optional<LeaseInfo>> find(Name name, Instant deadline) override {
+    return on(loop_, inner_.find(std::move(name), deadline));
+  }
+  asio::awaitable<LeasePage> list(std::string prefix, std::string cursor, std::uint32_t limit,
+                                  Instant deadline) override {
+    return on(loop_, inner_.list(std::move(prefix), std::move(cursor), limit, deadline));
+  }
+
+ private:
+  LeaseStore& inner_;
+  asio::any_io_executor loop_;
+};
+
+class RecordsOnLoop final : public RecordStore {
+ public:
+  RecordsOnLoop(RecordStore& inner, Env& env) : inner_(inner), loop_(env.executor()) {}
+
+  asio::awaitable<std::optional<Record>> get(std::string key, Instant deadline) override {
+    return on(loop_, inner_.get(std::move(key), deadline));
+  }
+  asio::awaitable<std::expected<std::uint64_t, Conflict>> put(RecordWrite write,
+                                                              Instant deadline) override {
+    return on(loop_, inner_.put(std::move(write), deadline));
+  }
+  asio::awaitable<std::expected<bool, Conflict>> erase(std::string key,
+                                                       std::optional<std::uint64_t> expected,
+                                                       Instant deadline) override {
+    return on(loop_, inner_.erase(std::move(key), expected, deadline));
+  }
+  asio::awaitable<RecordPage> list(std::string prefix, std::string cursor, std::uint32_t limit,
+                                   Instant deadline) override {
+    return on(loop_, inner_.list(std::move(prefix), std::move(cursor), limit, deadline));
+  }
+  asio::awaitable<std::int64_t> add(std::string counter, std::int64_t step,
+                                    Instant deadline) override {
+    return on(loop_, inner_.add(std::move(counter), step, deadline));
+  }
+
+ private:
+  RecordStore& inner_;
+  asio::any_io_executor loop_;
+};
+
+/// A handler of the loader's, called on the loader's executor until it is closed. Closing waits for
+/// a call under way on another thread; a handler may close itself.
+template <class Argument>
+class Handed : public std::enable_shared_from_this<Handed<Argument>> {
+ public:
+  Handed(asio::any_io_executor executor, std::function<void(Argument)> handler)
+      : executor_(std::move(executor)), handler_(std::move(handler)) {}
+
+  void operator()(std::decay_t<Argument> value) {
+    asio::post(executor_, [self = this->shared_from_this(), value = std::move(value)]() mutable {
+      std::scoped_lock const lock(self->mutex_);
+      if (self->open_) self->handler_(std::move(value));
+    });
+  }
+
+  void close() {
+    std::scoped_lock const lock(mutex_);
+    open_ = false;
+  }
+
+ private:
+  asio::any_io_executor executor_;
+  std::function<void(Argument)> handler_;
+  std::recursive_mutex mutex_;
+  bool open_ = true;
+};
+
+class SignalsFromLoop final : public SignalBus {
+ public:
+  SignalsFromLoop(SignalBus& inner, Env& outer) : inner_(inner), executor_(outer.executor()) {}
+  ~SignalsFromLoop() override {
+    for (auto const& [subscription, handler] : handlers_) {
+      inner_.unsubscribe(subscription);
+      handler->close();
+    }
+  }
+  SignalsFromLoop(SignalsFromLoop const&) = delete;
+  SignalsFromLoop& operator=(SignalsFromLoop const&) = delete;
+
+  [[nodiscard]] std::string const& inbox() const override { return inner_.inbox(); }
+  void listen() override { inner_.listen(); }
+  Delivery send(std::string_view inbox, Signal const& signal) override {
+    return inner_.send(inbox, signal);
+  }
+  void publish(Signal const& signal) override { inner_.publish(signal); }
+
+  Subscription subscribe(std::string topic, Handler handler) override {
+    auto handed = std::make_shared<Handed<Signal const&>>(executor_, std::move(handler));
+    auto const subscription =
+        inner_.subscribe(std::move(topic), [handed](Signal const& signal) { (*handed)(signal); });
+    std::scoped_lock const lock(mutex_);
+    handlers_.emplace(subscription, std::move(handed));
+    return subscription;
+  }
+
+  void unsubscribe(Subscription subscription) override {
+    inner_.unsubscribe(subscription);
+    std::shared_ptr<Handed<Signal const&>> handler;
+    {
+      std::scoped_lock const lock(mutex_);
+      auto node = handlers_.extract(subscription);
+      if (node) handler = std::move(node.mapped());
+    }
+    if (handler) handler->close();
+  }
+
+ private:
+  SignalBus& inner_;
+  asio::any_io_executor executor_;
+  std::mutex mutex_;
+  std::map<Subscription, std::shared_ptr<Handed<Signal const&>>> handlers_;
+};
+
+class EngineOnOwnLoop final : public Engine {
+ public:
+  EngineOnOwnLoop(OpenEngine open, Env& outer, EngineOptions const& options)
+      : executor_(outer.executor()),
+        env_(outer),
+        inner_(open(env_, options)),
+        leases_(inner_->leases(), env_),
+        records_(inner_->records(), env_),
+        signals_(inner_->signals(), outer) {}
+  ~EngineOnOwnLoop() override { close_gone(); }
+  EngineOnOwnLoop(EngineOnOwnLoop const&) = delete;
+  EngineOnOwnLoop& operator=(EngineOnOwnLoop const&) = delete;
+
+  LeaseStore& leases() override { return leases_; }
+  RecordStore& records() override { return records_; }
+  SignalBus& signals() override { return signals_; }
+  [[nodiscard]] Capabilities capabilities() const override { return inner_->capabilities(); }
+  [[nodiscard]] std::string const& url() const override { return inner_->url(); }
+
+  void on_gone(std::function<void(std::string reason)> gone) override {
+    close_gone();
+    if (!gone) return;
+    gone_ = std::make_shared<Handed<std::string>>(executor_, std::move(gone));
+    inner_->on_gone([handed = gone_](std::string reason) { (*handed)(std::move(reason)); });
+  }
+
+ private:
+  void close_gone() {
+    inner_->on_gone({});
+    if (gone_) gone_->close();
+  }
+
+  asio::any_io_executor executor_;
+  ModuleEnv env_;
+  std::unique_ptr<Engine> inner_;
+  LeasesOnLoop leases_;
+  RecordsOnLoop records_;
+  SignalsFromLoop signals_;
+  std::shared_ptr<Handed<std::string>> gone_;
+};
+
+}  // namespace
+
+std::unique_ptr<Engine> open_on_own_loop(OpenEngine open, Env& env, EngineOptions const& options) {
+  return std::make_unique<EngineOnOwnLoop>(open, env, options);
+}
+
+}  // namespace holt

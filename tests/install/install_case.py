@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An installation to try: made once per test program from the build in $HOLT_BUILD, and then moved
+away from where it was installed, so that nothing works by accident."""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+REPOSITORY = HERE.parent.parent
+BUILD = pathlib.Path(os.environ.get("HOLT_BUILD", REPOSITORY / "build/clang"))
+COMPILERS = [os.environ.get("HOLT_GXX", "g++"), os.environ.get("HOLT_CLANGXX", "clang++-19")]
+VERSION = re.search(r"project\(holt VERSION (\S+)", (REPOSITORY / "CMakeLists.txt").read_text())[1]
+MAJOR, MINOR, _ = VERSION.split(".")
+ABI = f"0.{MINOR}" if MAJOR == "0" else MAJOR  # what the library's name ends with
+PATIENCE = 300  # seconds; a compiler on a busy machine needs some
+
+
+def run(*command, env=None, code=0, **options) -> str:
+    """What it printed; it must end with this exit code."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith("HOLT_")} | (env or {})
+    command = [str(word) for word in command]
+    done = subprocess.run(command, env=env, text=True, timeout=PATIENCE, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, **options)
+    if done.returncode != code:
+        raise AssertionError(f"{' '.join(command)}\nended with {done.returncode}:\n{done.stdout}")
+    return done.stdout
+
+
+class InstallCase(unittest.TestCase):
+    maxDiff = None
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="holt-install-"))
+        cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
+        stage = cls.folder / "stage"
+        run("cmake", "--install", BUILD, "--prefix", "/opt/holt", env={"DESTDIR": str(stage)})
+        cls.prefix = cls.folder / "moved"
+        (stage / "opt/holt").rename(cls.prefix)
+        cls.library = next(cls.prefix.glob("lib*/**/libholt.so"))
+        cls.state = {"XDG_STATE_HOME": str(cls.folder / "state")}
+
+    def configure(self, source: pathlib.Path, name: str, *options, **more) -> str:
+        """Runs CMake on a user's project, into the folder `name`."""
+        return run("cmake", "-S", source, "-B", self.folder / name, "-G", "Ninja",
+                   f"-DCMAKE_PREFIX_PATH={self.prefix}", *options, **more)
+
+    def assert_takes_lock(self, program: pathlib.Path, **env):
+        self.assertRegex(run(program, env=self.state | env), r"^fence \d+\n$")

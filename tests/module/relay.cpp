@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// A real engine module of the smallest kind: relay:///path hands everything to the SQLite engine,
+// of which this module has a copy of its own.
+
+#include "engines/module/interface.hpp"
+#include "engines/module/own_loop.hpp"
+#include "engines/sqlite/engine.hpp"
+
+#include <string>
+
+namespace {
+
+std::unique_ptr<holt::Engine> open(holt::Env& env, holt::EngineOptions const& options) {
+  auto const colon = options.url.find(':');
+  return holt::open_on_own_loop(holt::sqlite::open, env,
+                                {"sqlite" + options.url.substr(colon), options.instance});
+}
+
+}  // namespace
+
+extern "C" [[gnu::visibility("default")]] holt::EngineModule const* holt_engine_module() noexcept {
+  static constexpr holt::EngineModule module{HOLT_VERSION, BOOST_ASIO_VERSION, open};
+  return &module;
+}
