@@ -3,6 +3,7 @@
 // All of Holt that needs nothing but the standard library: the blocking API.
 
 #include <holt/clock.hpp>
+#include <holt/diagnosis.hpp>
 #include <holt/error.hpp>
 #include <holt/fence.hpp>
 #include <holt/lease.hpp>

@@ -6,6 +6,7 @@
 // Calls block the calling thread and nothing else. A Holt is a handle: copies share one client,
 // any thread may use any copy. The last copy or guard to go closes the client.
 
+#include <holt/diagnosis.hpp>
 #include <holt/error.hpp>
 #include <holt/lock.hpp>
 #include <holt/log.hpp>
@@ -19,6 +20,7 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace holt {
 
@@ -85,6 +87,16 @@ class Holt {
   std::expected<void, Lost> extend(Handle const& handle, std::chrono::milliseconds ttl);
   std::expected<void, Lost> release(Handle const& handle);
 
+  /// Looks at everything that could be wrong with the store and with this process as its client.
+  /// Takes and releases locks under a name of its own to measure, and leaves none. What fails is a
+  /// finding; throws InvalidArgument for options that cannot be, and EngineError{aborted} only.
+  std::vector<Finding> diagnose(DiagnoseOptions options = {});
+
+  /// Lets every later fence of this instance be above all that were given before, by 2^32, durably
+  /// and in one step: for after a backup was restored, whose counter is behind the fences that
+  /// resources have seen. Throws EngineError; then ask again, twice is harmless.
+  FenceRaise raise_fence();
+
   /// Releases every lock this client holds, by the deadline at the latest. Later calls throw
   /// EngineError{aborted}; guards that are left report LossReason::closed.
   void close(std::chrono::milliseconds deadline = std::chrono::seconds(5));
@@ -103,6 +115,12 @@ class Holt {
 /// (`$XDG_STATE_HOME/holt/holt.db`), which is made when it is not there.
 /// Throws InvalidArgument for an address that cannot be right, EngineError when it does not open.
 Holt open(std::string_view url = {}, OpenOptions options = {});
+
+/// Opens the store as open() does, diagnoses it, and closes it. A store that does not open is a
+/// finding ("store") with the reason and the way out. Throws InvalidArgument for options that
+/// cannot be.
+std::vector<Finding> diagnose(std::string_view url = {}, OpenOptions open_options = {},
+                              DiagnoseOptions options = {});
 
 /// The library's version, "0.1.0".
 [[nodiscard]] std::string_view version() noexcept;

@@ -18,6 +18,7 @@
 #include <atomic>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace holt::client {
 
@@ -61,6 +62,8 @@ class Core : public std::enable_shared_from_this<Core> {
   std::expected<void, Lost> extend(Handle const& handle, std::chrono::milliseconds ttl);
   std::expected<void, Lost> release(Handle const& handle);
   void close(std::chrono::milliseconds deadline);
+  std::vector<Finding> diagnose(DiagnoseOptions options);
+  FenceRaise raise_fence();
 
   [[nodiscard]] Nanos timeout() const noexcept { return timeout_; }
   [[nodiscard]] std::string const& url() const noexcept { return engine_->url(); }
