@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <vector>
 
+#pragma GCC visibility push(default)
 namespace holt {
 
 enum class FindingStatus {
@@ -40,3 +41,4 @@ struct DiagnoseOptions {
 static_assert(std::is_trivially_destructible_v<DiagnoseOptions>);
 
 }  // namespace holt
+#pragma GCC visibility pop

@@ -11,3 +11,4 @@
 #include <holt/log.hpp>
 #include <holt/name.hpp>
 #include <holt/open.hpp>
+#include <holt/watch.hpp>

@@ -10,6 +10,7 @@
 #include <holt/error.hpp>
 #include <holt/lock.hpp>
 #include <holt/log.hpp>
+#include <holt/watch.hpp>
 
 #include <chrono>
 #include <expected>
@@ -78,6 +79,10 @@ class Holt {
   /// Live leases whose name starts with `prefix`, in order of name, at most 1000 a page.
   LeasePage list(std::string_view prefix = {}, std::string const& cursor = {},
                  std::uint32_t limit = 100);
+
+  /// Watches the leases whose name starts with `prefix`, from now on. Costs nothing while nothing
+  /// happens, where the engine can tell that (docs/adr/0011-hints-of-change.md).
+  Watch watch(std::string_view prefix = {});
 
   /// Asks the holder to stop, with a reason of 1 to 256 bytes that it will see. The name is free
   /// when the holder has let go or its lease ends; with `now` at once, whatever the holder does.

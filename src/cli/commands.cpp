@@ -20,6 +20,7 @@ constexpr auto table = std::to_array<Command const*>({
     &lock_release_command,
     &lock_show_command,
     &lock_list_command,
+    &lock_watch_command,
     &lock_break_command,
     &doctor_command,
     &demo_command,

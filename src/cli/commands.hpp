@@ -18,6 +18,7 @@ extern Command const lock_extend_command;
 extern Command const lock_release_command;
 extern Command const lock_show_command;
 extern Command const lock_list_command;
+extern Command const lock_watch_command;
 extern Command const lock_break_command;
 extern Command const doctor_command;
 extern Command const demo_command;

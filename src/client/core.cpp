@@ -163,6 +163,7 @@ std::expected<void, Lost> Core::release(Handle const& handle) {
 
 void Core::close(std::chrono::milliseconds deadline) {
   if (forked() || closed_.exchange(true)) return;
+  closing_.request_stop();
   locks_.end_waits();
   auto const until = env_.now() + deadline;
   for (auto const& lease : keeper_.drop_all(LossReason::closed)) {

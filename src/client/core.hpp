@@ -12,12 +12,15 @@
 #include "env/real_env.hpp"
 #include "primitives/keeper.hpp"
 #include "primitives/lock.hpp"
+#include "primitives/watcher.hpp"
 
 #include <holt/open.hpp>
 
 #include <atomic>
 #include <memory>
+#include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace holt::client {
@@ -62,6 +65,9 @@ class Core : public std::enable_shared_from_this<Core> {
   std::expected<void, Lost> extend(Handle const& handle, std::chrono::milliseconds ttl);
   std::expected<void, Lost> release(Handle const& handle);
   void close(std::chrono::milliseconds deadline);
+  Watch watch(std::string_view prefix);
+  std::vector<LeaseEvent> next(Watcher& watcher, std::chrono::milliseconds wait,
+                               std::stop_token const& stop);
   std::vector<Finding> diagnose(DiagnoseOptions options);
   FenceRaise raise_fence();
 
@@ -80,7 +86,8 @@ class Core : public std::enable_shared_from_this<Core> {
   Nanos timeout_;
   TrustWord ours_;  ///< reads 0 after a fork
   std::atomic<bool> closed_ = false;
-  CallerLoops loops_;  ///< outlives env_, whose threads may be inside a post to one of them
+  std::stop_source closing_;  ///< fires when closed_ is set: who watches wakes up
+  CallerLoops loops_;         ///< outlives env_, whose threads may be inside a post to one of them
   RealEnv env_;
   EventLog log_;
   std::unique_ptr<Engine> engine_;

@@ -29,6 +29,16 @@ struct Capabilities {
   bool embedded = false;  ///< calls may run on the caller's own thread: no server is asked
 };
 
+/// Hints keep coming as long as it lives.
+class ChangeWatch {
+ public:
+  ChangeWatch() = default;
+  /// Afterwards no hint comes any more. Not on Env::executor().
+  virtual ~ChangeWatch() = default;
+  ChangeWatch(ChangeWatch const&) = delete;
+  ChangeWatch& operator=(ChangeWatch const&) = delete;
+};
+
 class Engine {
  public:
   virtual ~Engine() = default;
@@ -44,6 +54,15 @@ class Engine {
   /// `gone` is called once, on Env::executor(), if the store is seen to be deleted or replaced
   /// under us: every lease on it is void.
   virtual void on_gone(std::function<void(std::string reason)> gone) = 0;
+
+  /// Calls `changed` on Env::executor() soon after something in the store may have changed.
+  /// - A hint: it may come for nothing, for another instance, or once for many changes; who gets
+  ///   one looks at the store. A change that was stored before this call returns may give none.
+  /// - The last hint comes when the change can be seen, however long the writer waited for its disk
+  ///   (within reason). An expiry changes nothing in the store and gives none.
+  /// - Null: this engine cannot tell, here and now; who wants to know looks now and then.
+  /// - Costs nothing while nothing changes. Any thread. Does not throw.
+  [[nodiscard]] virtual std::unique_ptr<ChangeWatch> watch(std::function<void()> changed) = 0;
 
   /// What is right and wrong with this store, as far as this engine alone can tell; what can be
   /// told of any store (reachable, writable, latency) the client finds out by itself.

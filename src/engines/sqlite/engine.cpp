@@ -4,6 +4,7 @@
 #include "engines/sqlite/diagnose.hpp"
 #include "engines/sqlite/fence_step.hpp"
 #include "engines/sqlite/lease_store.hpp"
+#include "engines/sqlite/log_watch.hpp"
 #include "engines/sqlite/place.hpp"
 #include "engines/sqlite/reader.hpp"
 #include "engines/sqlite/record_store.hpp"
@@ -89,6 +90,9 @@ class SqliteEngine final : public Engine {
   [[nodiscard]] std::string const& url() const override { return url_; }
   void on_gone(std::function<void(std::string reason)> gone) override {
     parts_->file.on_gone(std::move(gone));
+  }
+  std::unique_ptr<ChangeWatch> watch(std::function<void()> changed) override {
+    return watch_log(env_, place_.path, std::move(changed));
   }
   asio::awaitable<std::vector<Finding>> diagnose(std::chrono::nanoseconds patience) override {
     return sqlite::diagnose(env_, place_, parts_->writer, parts_->reader, patience);
