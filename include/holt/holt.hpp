@@ -10,5 +10,6 @@
 #include <holt/lock.hpp>
 #include <holt/log.hpp>
 #include <holt/name.hpp>
+#include <holt/once.hpp>
 #include <holt/open.hpp>
 #include <holt/watch.hpp>

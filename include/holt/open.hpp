@@ -10,6 +10,7 @@
 #include <holt/error.hpp>
 #include <holt/lock.hpp>
 #include <holt/log.hpp>
+#include <holt/once.hpp>
 #include <holt/watch.hpp>
 
 #include <chrono>
@@ -91,6 +92,14 @@ class Holt {
   /// For those who keep only the handle (another process, a script): no guard, no renewal.
   std::expected<void, Lost> extend(Handle const& handle, std::chrono::milliseconds ttl);
   std::expected<void, Lost> release(Handle const& handle);
+
+  /// The last run under the lock of this name that was counted, if its period is not over.
+  std::optional<CountedRun> last_run(Name const& name);
+
+  /// Counts a run under `lock`, a lock of this client: until its period is over last_run() answers
+  /// it to everybody. False, and not counted: the lock is lost, or another run was counted since.
+  /// Durable when it returns. Throws InvalidArgument, EngineError.
+  bool count_run(Lock const& lock, CountOptions options);
 
   /// Looks at everything that could be wrong with the store and with this process as its client.
   /// Takes and releases locks under a name of its own to measure, and leaves none. What fails is a

@@ -18,6 +18,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -68,6 +69,8 @@ class Core : public std::enable_shared_from_this<Core> {
   Watch watch(std::string_view prefix);
   std::vector<LeaseEvent> next(Watcher& watcher, std::chrono::milliseconds wait,
                                std::stop_token const& stop);
+  std::optional<CountedRun> last_run(Name const& name);
+  bool count_run(Lock const& lock, CountOptions const& options);
   std::vector<Finding> diagnose(DiagnoseOptions options);
   FenceRaise raise_fence();
 
