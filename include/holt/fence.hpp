@@ -31,5 +31,12 @@ class Fence {
   std::uint64_t value_ = 0;
 };
 
+/// What raising an instance's counter of fences did: the last fence that could have been given
+/// before it, and the one that every later fence is above.
+struct FenceRaise {
+  Fence before;  ///< none: this instance had given none
+  Fence after;
+};
+
 }  // namespace holt
 #pragma GCC visibility pop

@@ -4,6 +4,7 @@
 
 #include <holt/capabilities.hpp>
 #include <holt/clock.hpp>
+#include <holt/diagnosis.hpp>
 #include <holt/error.hpp>
 #include <holt/fence.hpp>
 #include <holt/lease.hpp>
@@ -12,5 +13,7 @@
 #include <holt/metrics.hpp>
 #include <holt/name.hpp>
 #include <holt/observer.hpp>
+#include <holt/once.hpp>
 #include <holt/open.hpp>
 #include <holt/retry.hpp>
+#include <holt/watch.hpp>

@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 
+#pragma GCC visibility push(default)
 namespace holt {
 
 /// May be given to any number of clients. Any thread.
@@ -36,3 +37,4 @@ class Metrics {
 };
 
 }  // namespace holt
+#pragma GCC visibility pop

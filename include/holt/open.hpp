@@ -7,12 +7,15 @@
 // any thread may use any copy. The last copy or guard to go closes the client.
 
 #include <holt/capabilities.hpp>
+#include <holt/diagnosis.hpp>
 #include <holt/error.hpp>
 #include <holt/lock.hpp>
 #include <holt/log.hpp>
 #include <holt/metrics.hpp>
 #include <holt/observer.hpp>
+#include <holt/once.hpp>
 #include <holt/retry.hpp>
+#include <holt/watch.hpp>
 
 #include <chrono>
 #include <expected>
@@ -24,6 +27,7 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #pragma GCC visibility push(default)
 namespace holt {
@@ -97,6 +101,10 @@ class Holt {
   LeasePage list(std::string_view prefix = {}, std::string const& cursor = {},
                  std::uint32_t limit = 100);
 
+  /// Watches the leases whose name starts with `prefix`, from now on. Costs nothing while nothing
+  /// happens, where the engine can tell that (docs/adr/0012-hints-of-change.md).
+  Watch watch(std::string_view prefix = {});
+
   /// Asks the holder to stop, with a reason of 1 to 256 bytes that it will see. The name is free
   /// when the holder has let go or its lease ends; with `now` at once, whatever the holder does.
   BreakResult break_lock(Name const& name, std::string_view reason, BreakOptions options = {});
@@ -104,6 +112,24 @@ class Holt {
   /// For those who keep only the handle (another process, a script): no guard, no renewal.
   std::expected<void, Lost> extend(Handle const& handle, std::chrono::milliseconds ttl);
   std::expected<void, Lost> release(Handle const& handle);
+
+  /// The last run under the lock of this name that was counted, if its period is not over.
+  std::optional<CountedRun> last_run(Name const& name);
+
+  /// Counts a run under `lock`, a lock of this client: until its period is over last_run() answers
+  /// it to everybody. False, and not counted: the lock is lost, or another run was counted since.
+  /// Durable when it returns. Throws InvalidArgument, EngineError.
+  bool count_run(Lock const& lock, CountOptions options);
+
+  /// Looks at everything that could be wrong with the store and with this process as its client.
+  /// Takes and releases locks under a name of its own to measure, and leaves none. What fails is a
+  /// finding; throws InvalidArgument for options that cannot be, and EngineError{aborted} only.
+  std::vector<Finding> diagnose(DiagnoseOptions options = {});
+
+  /// Lets every later fence of this instance be above all that were given before, by 2^32, durably
+  /// and in one step: for after a backup was restored, whose counter is behind the fences that
+  /// resources have seen. Throws EngineError; then ask again, twice is harmless.
+  FenceRaise raise_fence();
 
   /// Releases every lock this client holds, by the deadline at the latest. Later calls throw
   /// EngineError{aborted}; guards that are left report LossReason::closed.
@@ -127,6 +153,12 @@ class Holt {
 /// (`$XDG_STATE_HOME/holt/holt.db`), which is made when it is not there.
 /// Throws InvalidArgument for an address that cannot be right, EngineError when it does not open.
 Holt open(std::string_view url = {}, OpenOptions options = {});
+
+/// Opens the store as open() does, diagnoses it, and closes it. A store that does not open is a
+/// finding ("store") with the reason and the way out. Throws InvalidArgument for options that
+/// cannot be.
+std::vector<Finding> diagnose(std::string_view url = {}, OpenOptions open_options = {},
+                              DiagnoseOptions options = {});
 
 /// The library's version, "0.1.0".
 [[nodiscard]] std::string_view version() noexcept;

@@ -4,6 +4,7 @@
 #include "base/text_hash.hpp"
 
 #include <holt/error.hpp>
+#include <holt/watch.hpp>
 
 #include <algorithm>
 #include <string>
@@ -105,6 +106,26 @@ std::string_view to_string(BreakResult result) noexcept {
       return "not_held";
     case BreakResult::other_fence:
       return "other_fence";
+  }
+  return "unknown";
+}
+
+std::string_view to_string(LeaseEventKind kind) noexcept {
+  switch (kind) {
+    case LeaseEventKind::present:
+      return "present";
+    case LeaseEventKind::acquired:
+      return "acquired";
+    case LeaseEventKind::offered:
+      return "offered";
+    case LeaseEventKind::broken:
+      return "broken";
+    case LeaseEventKind::waiting:
+      return "waiting";
+    case LeaseEventKind::released:
+      return "released";
+    case LeaseEventKind::expired:
+      return "expired";
   }
   return "unknown";
 }

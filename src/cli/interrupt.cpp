@@ -16,7 +16,7 @@
 
 namespace holt::cli {
 
-Interrupt::Interrupt() {
+Interrupt::Interrupt(int output) : output_(output) {
   auto const set = ending_signals();
   signals_ = Descriptor(::signalfd(-1, &set, SFD_CLOEXEC));
   done_ = Descriptor(::eventfd(0, EFD_CLOEXEC));
@@ -32,10 +32,17 @@ Interrupt::~Interrupt() {
 }
 
 void Interrupt::listen() noexcept {
-  std::array<pollfd, 2> events{pollfd{signals_.get(), POLLIN, 0}, pollfd{done_.get(), POLLIN, 0}};
+  // Of the output only errors are asked for: a pipe has one when its reader is gone.
+  std::array<pollfd, 3> events{pollfd{signals_.get(), POLLIN, 0}, pollfd{done_.get(), POLLIN, 0},
+                               pollfd{output_, 0, 0}};
   while (true) {
     if (::poll(events.data(), events.size(), -1) < 0) continue;
     if (events[1].revents != 0) return;
+    if (events[2].revents != 0) {
+      events[2].fd = -1;
+      stop_.request_stop();
+    }
+    if (events[0].revents == 0) continue;
     signalfd_siginfo info{};
     if (::read(signals_.get(), &info, sizeof info) != sizeof info) continue;
     if (signal_ != 0) ::_exit(128 + signal_);

@@ -6,6 +6,7 @@
 #include "cli/duration.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/failure.hpp"
+#include "cli/once_per.hpp"
 #include "cli/signals.hpp"
 #include "cli/store.hpp"
 #include "cli/stream.hpp"
@@ -14,6 +15,7 @@
 #include "cli/text.hpp"
 #include "cli/watchdog.hpp"
 
+#include <holt/clock.hpp>
 #include <holt/error.hpp>
 #include <holt/lock.hpp>
 #include <holt/name.hpp>
@@ -42,6 +44,7 @@ struct RunOptions {
   std::optional<milliseconds> wait;
   bool no_wait = false;
   std::optional<milliseconds> grace;
+  OncePer once;
   StoreOptions store;
   std::vector<std::string> command;
 
@@ -52,6 +55,7 @@ struct RunOptions {
     take.declare(line);
     line.duration("--grace", grace,
                   "time between TERM and KILL on loss (5s or a sixth of the ttl)");
+    once.declare(line);
     store.declare(line);
     line.command_words(command);
   }
@@ -60,6 +64,7 @@ struct RunOptions {
     constexpr char const* right = "holt run --lock NAME -- COMMAND";
     if (!lock) throw UsageError("--lock is missing: which lock should be held?", right);
     if (command.empty()) throw UsageError("the command to run is missing", right);
+    once.check();
     if (wait && no_wait) throw UsageError("--wait and --no-wait contradict each other");
     auto const ttl = take.ttl_or_default();
     // A healthy lease has at least 5/12 of its ttl left; a longer grace would end it as lost.
@@ -115,6 +120,7 @@ int run_under_lock(CommandLine& line, RunOptions const& options, bool& interrupt
   auto holt = options.store.open();
   BlockedSignals const blocked(ending_signals());
   auto const note = options.note();
+  if (options.once.is_done(holt, name)) return number(ExitCode::ok);
   auto lock = take_lock(
       holt, name,
       {.ttl = options.take.ttl_or_default(), .wait = options.longest_wait(), .note = note});
@@ -122,9 +128,12 @@ int run_under_lock(CommandLine& line, RunOptions const& options, bool& interrupt
     talk(refusal(name, lock.error(), options.longest_wait()));
     return number(ExitCode::not_acquired);
   }
+  if (options.once.is_done(holt, name)) return number(ExitCode::ok);  // while we waited
   line.doing = "run " + in_quotes(options.command.front());
   Supervisor supervisor(*lock, watchdog, options.grace_or_default(), blocked.before());
+  auto const started = BootClock::now();
   auto const end = supervisor.run(options.command);
+  if (end.succeeded()) options.once.count(holt, *lock, started, note);
   release(*lock, end.lease_lost);
   if (end.start_error != 0) return refuse_to_start(options.command.front(), end.start_error);
   interrupted = end.interrupted;
@@ -153,7 +162,8 @@ constinit Command const run_command{
     .examples =
         "  holt run --lock deploy -- ./deploy.sh production\n"
         "  holt run --lock nightly --no-wait -- make backup    skip it if it runs already\n"
-        "  holt run --lock migrate --wait 2m -- ./migrate      give up after two minutes\n",
+        "  holt run --lock migrate --wait 2m -- ./migrate      give up after two minutes\n"
+        "  holt run --lock nightly --once-per 20h -- make backup   from cron, on every machine\n",
     .details =
         "The command gets HOLT_LOCK_NAME and HOLT_FENCE, a number that grows with every holder:\n"
         "a resource that refuses lower numbers is safe even from a holder that was paused.\n"
@@ -164,7 +174,12 @@ constinit Command const run_command{
         "fails, or somebody breaks the lock, the command gets TERM, and KILL when the lease ends:\n"
         "it is gone before the next holder starts. A watchdog process does the same when holt\n"
         "itself is stopped or killed. Ctrl-Z stops the renewal as well.\n"
-        "Processes that the command leaves in the background go on without the lock.\n",
+        "Processes that the command leaves in the background go on without the lock.\n"
+        "\n"
+        "With --once-per a run counts if the command ended with status 0 while the lock was held.\n"
+        "For that long from its start nobody runs it again: exit code 0, and a line says who did\n"
+        "it when. A run that failed, was killed or lost the lock does not count: the next one in\n"
+        "line tries. For a daily job use 20h: two starts may be a little less than a day apart.\n",
     .run = &run,
     .runs_child = true,
 };

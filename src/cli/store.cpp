@@ -18,7 +18,7 @@ void StoreOptions::declare(CommandLine& line) {
   line.value("--instance", "NAME", instance_, "whose leases (HOLT_INSTANCE, else \"default\")");
 }
 
-Holt StoreOptions::open() const {
+StoreOptions::Opening StoreOptions::opening() const {
   OpenOptions options;
   if (instance_) {  // given and empty is a mistake, not a wish for the default
     auto instance = parse_instance(*instance_);
@@ -27,7 +27,12 @@ Holt StoreOptions::open() const {
   }
   if (url_ && url_->empty()) throw UsageError("--store is empty; give a URL, or leave it out");
   log_to_stderr(options);
-  return holt::open(url_.value_or(""), std::move(options));
+  return {url_.value_or(""), std::move(options)};
+}
+
+Holt StoreOptions::open() const {
+  auto [url, options] = opening();
+  return holt::open(url, std::move(options));
 }
 
 }  // namespace holt::cli

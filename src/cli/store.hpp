@@ -19,6 +19,13 @@ class StoreOptions {
   /// UsageError for a log setting that is no setting.
   [[nodiscard]] Holt open() const;
 
+  /// What open() opens, for who opens it by other means. Throws UsageError.
+  struct Opening {
+    std::string url;
+    OpenOptions options;
+  };
+  [[nodiscard]] Opening opening() const;
+
  private:
   std::optional<std::string> url_;
   std::optional<std::string> instance_;

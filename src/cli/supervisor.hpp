@@ -32,6 +32,10 @@ struct CommandEnd {
   bool lease_lost = false;   ///< it was ended because the lease was lost
   int start_error = 0;       ///< errno; it could not be started
   bool interrupted = false;  ///< Ctrl-C in the terminal that it was lent ended it
+
+  [[nodiscard]] bool succeeded() const noexcept {
+    return status == 0 && !lease_lost && start_error == 0;
+  }
 };
 
 class Supervisor {

@@ -223,6 +223,7 @@ Job<Core::Answer> Core::release(Handle const& handle) {
 
 void Core::close(std::chrono::milliseconds deadline) {
   if (forked() || closed_.exchange(true)) return;
+  closing_.request_stop();
   locks_.end_waits();
   auto const until = env_.now() + deadline;
   for (auto const& lease : keeper_.drop_all(LossReason::closed)) {

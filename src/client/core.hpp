@@ -14,6 +14,7 @@
 #include "env/real_env.hpp"
 #include "primitives/keeper.hpp"
 #include "primitives/lock.hpp"
+#include "primitives/watcher.hpp"
 
 #include <holt/detail/async_calls.hpp>
 #include <holt/open.hpp>
@@ -21,7 +22,10 @@
 #include <atomic>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace holt::client {
 
@@ -119,6 +123,13 @@ class Core : public std::enable_shared_from_this<Core> {
   [[nodiscard]] std::expected<Lock, Busy> guard(Kept kept);
   void detach(KeptLease& lease);
   void close(std::chrono::milliseconds deadline);
+  Watch watch(std::string_view prefix);
+  std::vector<LeaseEvent> next(Watcher& watcher, std::chrono::milliseconds wait,
+                               std::stop_token const& stop);
+  std::optional<CountedRun> last_run(Name const& name);
+  bool count_run(Lock const& lock, CountOptions const& options);
+  std::vector<Finding> diagnose(DiagnoseOptions options);
+  FenceRaise raise_fence();
 
   [[nodiscard]] Capabilities capabilities() const { return engine_->capabilities(); }
   [[nodiscard]] Nanos timeout() const noexcept { return timeout_; }
@@ -138,7 +149,8 @@ class Core : public std::enable_shared_from_this<Core> {
   Nanos timeout_;
   TrustWord ours_;  ///< reads 0 after a fork
   std::atomic<bool> closed_ = false;
-  CallerLoops loops_;  ///< outlives env_, whose threads may be inside a post to one of them
+  std::stop_source closing_;  ///< fires when closed_ is set: who watches wakes up
+  CallerLoops loops_;         ///< outlives env_, whose threads may be inside a post to one of them
   RealEnv env_;
   Telemetry telemetry_;
   EventLog log_;

@@ -7,7 +7,7 @@ import unittest
 from holt_case import REPOSITORY, HoltCase
 
 COMMANDS = ["run", "lock try", "lock acquire", "lock extend", "lock release", "lock show",
-            "lock list", "lock break", "demo", "version", "help"]
+            "lock list", "lock watch", "lock break", "doctor", "demo", "version", "help"]
 
 
 class HelpTest(HoltCase):

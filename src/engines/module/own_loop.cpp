@@ -197,6 +197,23 @@ class SignalsFromLoop final : public SignalBus {
   std::map<Subscription, std::shared_ptr<Handed<Signal const&>>> handlers_;
 };
 
+/// Hints from our loop, handed to the loader's.
+class WatchFromLoop final : public ChangeWatch {
+ public:
+  WatchFromLoop(std::unique_ptr<ChangeWatch> inner, std::shared_ptr<Handed<bool>> handed)
+      : inner_(std::move(inner)), handed_(std::move(handed)) {}
+  ~WatchFromLoop() override {
+    inner_.reset();
+    handed_->close();
+  }
+  WatchFromLoop(WatchFromLoop const&) = delete;
+  WatchFromLoop& operator=(WatchFromLoop const&) = delete;
+
+ private:
+  std::unique_ptr<ChangeWatch> inner_;
+  std::shared_ptr<Handed<bool>> handed_;
+};
+
 class EngineOnOwnLoop final : public Engine {
  public:
   EngineOnOwnLoop(OpenEngine open, Env& outer, EngineOptions const& options)
@@ -221,6 +238,20 @@ class EngineOnOwnLoop final : public Engine {
     if (!gone) return;
     gone_ = std::make_shared<Handed<std::string>>(executor_, std::move(gone));
     inner_->on_gone([handed = gone_](std::string reason) { (*handed)(std::move(reason)); });
+  }
+
+  [[nodiscard]] std::unique_ptr<ChangeWatch> watch(std::function<void()> changed) override {
+    auto handed = std::make_shared<Handed<bool>>(
+        executor_, [changed = std::move(changed)](bool) { changed(); });
+    auto inner = inner_->watch([handed] { (*handed)(true); });
+    if (!inner) return nullptr;
+    return std::make_unique<WatchFromLoop>(std::move(inner), std::move(handed));
+  }
+  asio::awaitable<std::vector<Finding>> diagnose(std::chrono::nanoseconds patience) override {
+    return on(env_.blocking(), inner_->diagnose(patience));
+  }
+  asio::awaitable<FenceRaise> raise_fence(Instant deadline) override {
+    return on(env_.executor(), inner_->raise_fence(deadline));
   }
 
  private:

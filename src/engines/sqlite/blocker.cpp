@@ -32,21 +32,6 @@ std::vector<std::string_view> words_of(std::string_view line) {
   return words;
 }
 
-struct Process {
-  std::string command;
-  char state = '?';
-};
-
-/// /proc/PID/stat: pid (command) state ...; the command may contain anything, brackets too.
-Process process(int pid) {
-  auto const stat = read_all(fmt::format("/proc/{}/stat", pid));
-  auto const open = stat.find('(');
-  auto const close = stat.rfind(')');
-  bool const complete = open != std::string::npos && close != std::string::npos;
-  if (!complete || close + 2 >= stat.size()) return {};
-  return {stat.substr(open + 1, close - open - 1), stat[close + 2]};
-}
-
 Blocker describe(int pid) {
   if (pid <= 0) return {};
   auto const found = process(pid);
@@ -73,20 +58,43 @@ Blocker holder(std::string const& path, std::string_view kind, std::string_view 
 
 }  // namespace
 
+/// /proc/PID/stat: pid (command) state ...; the command may contain anything, brackets too.
+Process process(int pid) {
+  auto const stat = read_all(fmt::format("/proc/{}/stat", pid));
+  auto const open = stat.find('(');
+  auto const close = stat.rfind(')');
+  bool const complete = open != std::string::npos && close != std::string::npos;
+  if (!complete || close + 2 >= stat.size()) return {};
+  return {stat.substr(open + 1, close - open - 1), stat[close + 2]};
+}
+
 // 1: FLOCK  ADVISORY  WRITE 1234 08:02:131077 0 EOF
 // 1: -> FLOCK  ADVISORY  WRITE 1235 08:02:131077 0 EOF      one who waits
-int find_lock_holder(std::string_view locks, std::string_view kind, unsigned long inode,
-                     std::string_view start) {
+std::vector<FileLock> parse_locks(std::string_view locks, unsigned long inode) {
   auto const suffix = fmt::format(":{}", inode);
+  std::vector<FileLock> found;
   while (!locks.empty()) {
     auto const end = std::min(locks.find('\n'), locks.size());
     auto const words = words_of(locks.substr(0, end));
     locks.remove_prefix(std::min(end + 1, locks.size()));
-    if (words.size() < 8 || words[1] != kind || words[3] != "WRITE") continue;
-    if (!words[5].ends_with(suffix) || words[6] != start) continue;
+    if (words.size() < 8 || words[1] == "->" || !words[5].ends_with(suffix)) continue;
     int pid = 0;
     std::from_chars(words[4].data(), words[4].data() + words[4].size(), pid);
-    return pid;
+    found.push_back({std::string(words[1]), words[3] == "WRITE", pid, std::string(words[6])});
+  }
+  return found;
+}
+
+std::vector<FileLock> locks_on(std::string const& path) {
+  struct stat file{};
+  if (::stat(path.c_str(), &file) != 0) return {};
+  return parse_locks(read_all("/proc/locks"), file.st_ino);
+}
+
+int find_lock_holder(std::string_view locks, std::string_view kind, unsigned long inode,
+                     std::string_view start) {
+  for (auto const& lock : parse_locks(locks, inode)) {
+    if (lock.write && lock.kind == kind && lock.start == start) return lock.pid;
   }
   return 0;
 }

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engines/sqlite/engine.hpp"
 
+#include "engines/sqlite/diagnose.hpp"
+#include "engines/sqlite/fence_step.hpp"
 #include "engines/sqlite/lease_store.hpp"
+#include "engines/sqlite/log_watch.hpp"
 #include "engines/sqlite/place.hpp"
 #include "engines/sqlite/reader.hpp"
 #include "engines/sqlite/record_store.hpp"
@@ -65,7 +68,11 @@ struct Parts {
 class SqliteEngine final : public Engine {
  public:
   SqliteEngine(Env& env, Place const& place, std::string const& instance)
-      : url_(place.url()), parts_(std::make_unique<Parts>(env, place, instance)) {}
+      : env_(env),
+        place_(place),
+        instance_(instance),
+        url_(place.url()),
+        parts_(std::make_unique<Parts>(env, place, instance)) {}
 
   /// A forked child has copies of the parent's handles: closing them would end the parent's locks.
   ~SqliteEngine() override {
@@ -89,8 +96,22 @@ class SqliteEngine final : public Engine {
   void on_gone(std::function<void(std::string reason)> gone) override {
     parts_->file.on_gone(std::move(gone));
   }
+  std::unique_ptr<ChangeWatch> watch(std::function<void()> changed) override {
+    return watch_log(env_, place_.path, std::move(changed));
+  }
+  asio::awaitable<std::vector<Finding>> diagnose(std::chrono::nanoseconds patience) override {
+    return sqlite::diagnose(env_, place_, parts_->writer, parts_->reader, patience);
+  }
+  asio::awaitable<FenceRaise> raise_fence(Instant deadline) override {
+    RaiseFenceStep step(env_, instance_, deadline);
+    co_await parts_->durable_writer.get().run(step);
+    co_return step.result();
+  }
 
  private:
+  Env& env_;
+  Place const place_;
+  std::string const instance_;
   std::string const url_;
   pid_t const pid_ = ::getpid();
   std::unique_ptr<Parts> parts_;

@@ -157,17 +157,31 @@ void InboxFolder::remove_if_old(std::string const& name) noexcept {
   if (env_.wall() - made > surely_bound) ::unlinkat(folder_, name.c_str(), 0);
 }
 
+/// Nobody holds this socket open any more.
+bool InboxFolder::refuses(int probe, std::string_view name) noexcept {
+  if (folder() < 0) return false;
+  auto const address = address_of(folder_, name);
+  return ::connect(probe, generic(address), sizeof address) != 0 && errno == ECONNREFUSED;
+}
+
+InboxCount InboxFolder::count(std::size_t limit) noexcept {
+  auto const found = names(limit);
+  InboxCount count{.sockets = found.size()};
+  int const probe = make_socket();
+  if (probe < 0) return count;
+  std::scoped_lock const lock(mutex_);
+  for (auto const& name : found) count.stale += refuses(probe, name) ? 1 : 0;
+  ::close(probe);
+  return count;
+}
+
 void InboxFolder::sweep(std::size_t limit) noexcept {
   auto const found = names(limit);
   int const probe = make_socket();
   if (probe < 0) return;
   std::scoped_lock const lock(mutex_);
   for (auto const& name : found) {
-    if (folder() < 0) break;
-    auto const address = address_of(folder_, name);
-    bool const refused =
-        ::connect(probe, generic(address), sizeof address) != 0 && errno == ECONNREFUSED;
-    if (refused) remove_if_old(name);
+    if (refuses(probe, name)) remove_if_old(name);
   }
   ::close(probe);
 }

@@ -15,6 +15,12 @@
 
 namespace holt::sqlite {
 
+/// How many sockets there are, and how many of them nobody listens at any more.
+struct InboxCount {
+  std::size_t sockets = 0;
+  std::size_t stale = 0;
+};
+
 class InboxFolder {
  public:
   InboxFolder(Env& env, Place const& place);
@@ -34,6 +40,9 @@ class InboxFolder {
 
   void remove(std::string const& name) noexcept;
 
+  /// Counts, looking at no more than `limit`, and removes nothing. Does not throw.
+  [[nodiscard]] InboxCount count(std::size_t limit) noexcept;
+
   /// Removes sockets whose process is gone, looking at no more than `limit`.
   void sweep(std::size_t limit) noexcept;
 
@@ -42,6 +51,7 @@ class InboxFolder {
   int sender() noexcept;
   bool reopen_if_replaced() noexcept;
   void remove_if_old(std::string const& name) noexcept;
+  bool refuses(int probe, std::string_view name) noexcept;
   int send_once(std::string_view name, std::string_view message) noexcept;
 
   Env& env_;

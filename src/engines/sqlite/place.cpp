@@ -53,11 +53,6 @@ constexpr auto unsafe_file_systems = std::to_array<UnsafeFileSystem>({
     {0x7C7C6673, "Parallels shared folder"},
 });
 
-std::string folder_of(std::string const& path) {
-  auto const slash = path.rfind('/');
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
-
 std::string base_of(std::string const& path) { return path.substr(path.rfind('/') + 1); }
 
 std::string resolve(std::string const& path) {
@@ -140,6 +135,11 @@ struct stat stat_of(std::string const& path) {
 
 }  // namespace
 
+std::string folder_of(std::string const& path) {
+  auto const slash = path.rfind('/');
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
 long file_system_kind(std::string const& folder) {
   struct statfs answer{};
   if (::statfs(folder.c_str(), &answer) != 0) {
@@ -148,15 +148,19 @@ long file_system_kind(std::string const& folder) {
   return static_cast<long>(static_cast<unsigned int>(answer.f_type));
 }
 
+std::string_view unsafe_file_system(long kind) {
+  auto const unsafe = std::ranges::find(unsafe_file_systems, kind, &UnsafeFileSystem::kind);
+  return unsafe == unsafe_file_systems.end() ? std::string_view() : unsafe->name;
+}
+
 void check_file_system(std::string const& folder, FileSystemKind const& kind) {
-  auto const found = kind(folder);
-  auto const unsafe = std::ranges::find(unsafe_file_systems, found, &UnsafeFileSystem::kind);
-  if (unsafe == unsafe_file_systems.end()) return;
+  auto const unsafe = unsafe_file_system(kind(folder));
+  if (unsafe.empty()) return;
   throw InvalidArgument(fmt::format(
       "the store's folder {} is on {}: file locks and shared memory do not work there between "
       "machines, and two holders could be granted the same name. Use a local disk: "
       "--store sqlite:///local/path/holt.db",
-      folder, unsafe->name));
+      folder, unsafe));
 }
 
 Place prepare(Place place, FileSystemKind const& kind) {

@@ -38,6 +38,9 @@ using FileSystemKind = std::function<long(std::string const& folder)>;
 /// The kind as the system tells it; throws EngineError when it does not.
 [[nodiscard]] long file_system_kind(std::string const& folder);
 
+/// What an unsafe kind is called, empty for others: shared between machines or served by a program.
+[[nodiscard]] std::string_view unsafe_file_system(long kind);
+
 /// Throws InvalidArgument when `folder` is on a file system shared between machines or served by a
 /// program: file locks and shared memory do not work there as SQLite needs them.
 void check_file_system(std::string const& folder, FileSystemKind const& kind);
@@ -54,6 +57,9 @@ void check_file_system(std::string const& folder, FileSystemKind const& kind);
 /// Makes the folder `path` for those who may use the store's file `like`, if it is not there, and
 /// opens it. Throws EngineError.
 [[nodiscard]] int open_folder_beside(std::string const& path, std::string const& like);
+
+/// The folder that `path` is in.
+[[nodiscard]] std::string folder_of(std::string const& path);
 
 /// Which file a path leads to now.
 struct FileIdentity {

@@ -9,7 +9,9 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 namespace holt::sqlite {
@@ -18,24 +20,6 @@ namespace {
 constexpr std::string_view opening = "open";
 constexpr auto patience = std::chrono::seconds(5);
 constexpr std::int64_t our_version = migrations.back().number;
-
-struct Meta {
-  std::int64_t version = 0;
-  std::int64_t min_reader = 0;
-  std::string boot_id;
-};
-
-/// Nothing: there are no such tables.
-std::optional<Meta> read_meta(Connection& store) {
-  try {
-    Query row(store, sql::meta_read);
-    if (!row.next()) return std::nullopt;
-    return Meta{row.integer(0), row.integer(1), std::string(row.text(2))};
-  } catch (DatabaseError const& error) {
-    if (error.primary() == SQLITE_ERROR) return std::nullopt;
-    throw;
-  }
-}
 
 std::int64_t number(Connection& store, std::string_view query) {
   Query row(store, query);
@@ -74,6 +58,14 @@ void migrate(Connection& store, std::int64_t from) {
   for (auto const& migration : migrations) {
     if (migration.number > from) store.execute(std::string(migration.text));
   }
+}
+
+/// The columns of each table.
+std::map<std::string, std::set<std::string>> columns(Connection& store) {
+  std::map<std::string, std::set<std::string>> tables;
+  Query row(store, sql::schema_columns);
+  while (row.next()) tables[std::string(row.text(0))].emplace(row.text(1));
+  return tables;
 }
 
 void enter_boot(Connection& store, std::string const& boot_id) {
@@ -136,6 +128,39 @@ bool is_ready(std::optional<Meta> const& meta, Place const& place, std::string c
 }
 
 }  // namespace
+
+std::optional<Meta> read_meta(Connection& store) {
+  try {
+    Query row(store, sql::meta_read);
+    if (!row.next()) return std::nullopt;
+    return Meta{row.integer(0), row.integer(1), std::string(row.text(2))};
+  } catch (DatabaseError const& error) {
+    if (error.primary() == SQLITE_ERROR) return std::nullopt;
+    throw;
+  }
+}
+
+std::int64_t known_format() noexcept { return our_version; }
+
+/// Measured against a store in memory that is made by the same migrations.
+std::vector<std::string> missing_parts(Env& env, Connection& store) {
+  Connection model(env, ":memory:", Sync::normal);
+  migrate(model, 0);
+  auto const wanted = columns(model);
+  auto const found = columns(store);
+  std::vector<std::string> missing;
+  for (auto const& [table, names] : wanted) {
+    auto const there = found.find(table);
+    if (there == found.end()) {
+      missing.push_back(table);
+      continue;
+    }
+    for (auto const& name : names) {
+      if (!there->second.contains(name)) missing.push_back(table + '.' + name);
+    }
+  }
+  return missing;
+}
 
 std::unique_ptr<Connection> open_store(Env& env, Place const& place) {
   try {

@@ -2,12 +2,17 @@
 #pragma once
 // Opens the file as a Holt store: recognises it, makes or migrates its tables, and voids what
 // another boot of the machine left. A store that is as it should be costs one read and no write.
+// The rest is for who looks at a store that is open: what it says of itself, and what it lacks.
 
 #include "contracts/env.hpp"
 #include "engines/sqlite/connection.hpp"
 #include "engines/sqlite/place.hpp"
 
+#include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace holt::sqlite {
 
@@ -17,5 +22,22 @@ inline constexpr int application_id = 0x486F6C74;
 /// Opens the prepared place. Throws EngineError: not a store of ours (which is left as it is),
 /// damaged, made by a newer version that this one cannot read, or locked by somebody.
 [[nodiscard]] std::unique_ptr<Connection> open_store(Env& env, Place const& place);
+
+/// What a store says of itself.
+struct Meta {
+  std::int64_t version = 0;
+  std::int64_t min_reader = 0;
+  std::string boot_id;
+};
+
+/// Nothing: there are no such tables. Throws DatabaseError.
+[[nodiscard]] std::optional<Meta> read_meta(Connection& store);
+
+/// The newest format that this Holt knows.
+[[nodiscard]] std::int64_t known_format() noexcept;
+
+/// What a store of our format should have and this one has not, as "table" or "table.column".
+/// Throws DatabaseError.
+[[nodiscard]] std::vector<std::string> missing_parts(Env& env, Connection& store);
 
 }  // namespace holt::sqlite

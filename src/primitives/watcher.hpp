@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Watcher: sees what happens to leases. It looks at the store when the engine hints that something
+// changed and when a lease that it knows should end; where the engine gives no hints, every second.
+// After a look it rests a multiple of the time that the look took, so that a busy store costs it a
+// small part of a processor and no more.
+
+#include "contracts/engine.hpp"
+#include "contracts/env.hpp"
+#include "primitives/event.hpp"
+#include "primitives/lease_view.hpp"
+
+#include <holt/watch.hpp>
+
+#include <boost/asio/awaitable.hpp>
+
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+namespace holt {
+
+class Watcher {
+ public:
+  /// Hints count from here on. `engine` must outlive it.
+  Watcher(Env& env, Engine& engine, std::string prefix);
+
+  /// What happened since the last call; waits for it until `give_up` or until `stop` fires, then
+  /// answers nothing. The first call does not wait. Each question to the store has `patience`.
+  /// One caller at a time. Throws EngineError.
+  asio::awaitable<std::vector<LeaseEvent>> next(Instant give_up, Nanos patience,
+                                                std::stop_token stop);
+
+ private:
+  asio::awaitable<std::vector<LeaseEvent>> look(Nanos patience);
+  [[nodiscard]] Instant next_look() const;
+
+  Env& env_;
+  Engine& engine_;
+  std::string const prefix_;
+  Event hint_;
+  Event stopped_;
+  LeaseView view_;
+  bool looked_ = false;
+  Instant looked_at_;
+  Instant rests_until_;
+  std::unique_ptr<ChangeWatch> changes_;  ///< goes first: it sets hint_
+};
+
+}  // namespace holt
