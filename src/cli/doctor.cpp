@@ -5,6 +5,7 @@
 #include "cli/commands.hpp"
 #include "cli/confirm.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/failure.hpp"
 #include "cli/output.hpp"
 #include "cli/store.hpp"
 #include "cli/stream.hpp"
@@ -105,6 +106,7 @@ int doctor(CommandLine& line) {
   store.declare(line);
   output.declare(line);
   if (!line.parse()) return number(ExitCode::ok);
+  if (sure && !raise) throw UsageError("--yes is for --raise-fence: there is nothing else to ask");
   auto const form = output.form();
   if (raise) {
     line.doing = "raise the fences";

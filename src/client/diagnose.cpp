@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <iterator>
 #include <utility>
 
@@ -37,6 +38,13 @@ void check(DiagnoseOptions options) {
     throw InvalidArgument(
         fmt::format("{} samples are not possible: use 1 to {}", options.samples, most_samples));
   }
+}
+
+/// The instance that open() would choose.
+std::string instance_of(OpenOptions const& options) {
+  if (!options.instance.empty()) return options.instance;
+  char const* const variable = std::getenv("HOLT_INSTANCE");
+  return variable != nullptr && *variable != '\0' ? variable : "default";
 }
 
 /// One lease, taken and released; how long each took.
@@ -128,10 +136,11 @@ std::vector<Finding> diagnose(std::string_view url, OpenOptions open_options,
                               DiagnoseOptions options) {
   client::check(options);
   auto const timeout = open_options.timeout;
+  auto const instance = client::instance_of(open_options);
   auto const without_store = [&](Finding refused) {
-    return std::vector<Finding>{client::version_finding(), std::move(refused),
-                                client::timeout_finding(timeout, options.ttl),
-                                client::descriptors_finding()};
+    return std::vector<Finding>{
+        client::version_finding(), std::move(refused), client::instance_finding(instance),
+        client::timeout_finding(timeout, options.ttl), client::descriptors_finding()};
   };
   try {
     return open(url, std::move(open_options)).diagnose(options);

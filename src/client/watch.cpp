@@ -21,7 +21,8 @@ Instant give_up_at(Instant now, std::chrono::milliseconds wait) {
 }  // namespace
 
 Watching::~Watching() {
-  if (core_->forked()) static_cast<void>(watcher_.release());
+  if (!core_->forked()) return;
+  [[maybe_unused]] auto const* const left_alone = watcher_.release();
 }
 
 Watch Core::watch(std::string_view prefix) {

@@ -26,7 +26,7 @@ std::string_view cut_line(std::string_view& text) {
 
 template <class Integer>
 bool cut_number(std::string_view& text, Integer& into) {
-  auto const line = cut_line(text);
+  std::string const line(cut_line(text));
   auto const* const end = line.data() + line.size();
   auto const read = std::from_chars(line.data(), end, into);
   return read.ec == std::errc() && read.ptr == end && !line.empty();

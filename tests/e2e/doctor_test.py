@@ -125,7 +125,7 @@ class DoctorTest(HoltCase):
         self.assert_golden("doctor_no_store", self.without_machine(done.stdout + done.stderr),
                            tables=True)
         found = self.findings(code=1)
-        self.assertEqual(list(found), ["version", "store", "timeout", "descriptors"])
+        self.assertEqual(list(found), ["version", "store", "instance", "timeout", "descriptors"])
         self.assertIn("move the file", found["store"]["fix"])
 
     def test_an_address_that_is_none(self):
@@ -148,6 +148,7 @@ class DoctorTest(HoltCase):
         self.check(2, "doctor", "--ttl", "1ms")
         self.check(2, "doctor", "--instance", "not an instance!")
         self.check(2, "doctor", "x")
+        self.check(2, "doctor", "--yes")
 
     # Raising fences
 

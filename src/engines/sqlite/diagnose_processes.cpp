@@ -31,7 +31,7 @@ constexpr int last_read_byte = 127;
 
 using Folder = std::unique_ptr<DIR, int (*)(DIR*)>;
 
-int number_of(std::string_view text) {
+int number_of(std::string const& text) {
   int value = 0;
   auto const* const end = text.data() + text.size();
   auto const read = std::from_chars(text.data(), end, value);

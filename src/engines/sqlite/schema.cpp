@@ -156,7 +156,7 @@ std::vector<std::string> missing_parts(Env& env, Connection& store) {
       continue;
     }
     for (auto const& name : names) {
-      if (!there->second.contains(name)) missing.push_back(table + '.' + name);
+      if (!there->second.contains(name)) missing.push_back(fmt::format("{}.{}", table, name));
     }
   }
   return missing;
