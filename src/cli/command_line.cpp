@@ -5,8 +5,11 @@
 
 #include "cli/duration.hpp"
 #include "cli/failure.hpp"
+#include "cli/flag.hpp"
 #include "cli/help.hpp"
 #include "cli/nearest.hpp"
+#include "cli/setting.hpp"
+#include "cli/settings.hpp"
 #include "cli/stream.hpp"
 #include "cli/text.hpp"
 
@@ -14,7 +17,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <expected>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -36,29 +41,89 @@ std::vector<std::string> with_empty_values_apart(std::vector<std::string> words)
   return words;
 }
 
+std::optional<bool> parse_bool(std::string_view text) {
+  if (text == "true" || text == "1" || text == "yes") return true;
+  if (text == "false" || text == "0" || text == "no") return false;
+  return std::nullopt;
+}
+
+std::string no_choice(std::string_view given, std::span<std::string_view const> choices) {
+  std::string text = in_quotes(given) + " is none of ";
+  for (auto const choice : choices) {
+    if (choice != choices.front()) text += choice == choices.back() ? " and " : ", ";
+    text += choice;
+  }
+  auto const meant = nearest(given, {choices.begin(), choices.end()});
+  if (!meant.empty()) text += "; did you mean \"" + std::string(meant) + "\"?";
+  return text;
+}
+
 }  // namespace
 
 CommandLine::CommandLine(Command const& command, std::vector<std::string> arguments)
     : command_(command), arguments_(std::move(arguments)) {}
 
+Declared declared(Command const& command) {
+  CommandLine line(command, {});
+  line.only_declares_ = true;
+  static_cast<void>(command.run(line));
+  return line.declarations();
+}
+
 void CommandLine::flag(std::string_view names, bool& target, std::string_view help) {
-  options_.push_back({names, {}, help, [&target](std::string const&) { target = true; }});
+  auto const take = [&target](Setting const& given) -> Taken {
+    auto const yes = parse_bool(given.value);
+    if (!yes) return std::unexpected(in_quotes(given.value) + " is neither true nor false");
+    target = *yes;
+    return {};
+  };
+  options_.push_back({{.names = names, .placeholder = {}, .help = help}, take});
 }
 
 void CommandLine::value(std::string_view names, std::string_view placeholder,
                         std::optional<std::string>& target, std::string_view help) {
-  options_.push_back(
-      {names, placeholder, help, [&target](std::string const& text) { target = text; }});
+  auto const take = [&target](Setting const& given) -> Taken {
+    target = given.value;
+    return {};
+  };
+  options_.push_back({{.names = names, .placeholder = placeholder, .help = help}, take});
 }
 
 void CommandLine::duration(std::string_view names, std::optional<std::chrono::milliseconds>& target,
                            std::string_view help) {
-  auto const set = [&target, names](std::string const& text) {
-    auto const parsed = parse_duration(text);
-    if (!parsed) throw UsageError(std::string(names) + ": " + parsed.error());
+  auto const take = [&target](Setting const& given) -> Taken {
+    auto const parsed = parse_duration(given.value);
+    if (!parsed) return std::unexpected(parsed.error());
     target = *parsed;
+    return {};
   };
-  options_.push_back({names, "DURATION", help, set});
+  options_.push_back({{.names = names, .placeholder = "DURATION", .help = help}, take});
+}
+
+void CommandLine::choice(std::string_view names, std::string_view placeholder,
+                         std::span<std::string_view const> choices,
+                         std::optional<std::string>& target, std::string_view help, Scope scope) {
+  auto const take = [&target, choices](Setting const& given) -> Taken {
+    if (std::ranges::find(choices, given.value) == choices.end()) {
+      return std::unexpected(no_choice(given.value, choices));
+    }
+    target = given.value;
+    return {};
+  };
+  options_.push_back({{names, placeholder, help, scope, choices}, take});
+}
+
+void CommandLine::setting(std::string_view names, std::string_view placeholder,
+                          std::optional<Setting>& target, std::string_view help, Scope scope) {
+  auto const take = [&target](Setting const& given) -> Taken {
+    target = given;
+    return {};
+  };
+  options_.push_back({{names, placeholder, help, scope}, take});
+}
+
+void CommandLine::exclusive(std::string_view one, std::string_view other) {
+  exclusive_.emplace_back(one, other);
 }
 
 void CommandLine::word(std::string_view placeholder, std::string& target) {
@@ -74,6 +139,23 @@ void CommandLine::command_words(std::vector<std::string>& target) { command_word
 bool CommandLine::parse() {
   bool help = false;
   flag("-h,--help", help, "show this help");
+  options_.back().flag.scope = Scope::none;
+  if (only_declares_) return false;
+  auto const remaining = parse_flags();
+  if (options_.back().given) {
+    write_data(command_help(*this));
+    return false;
+  }
+  assign_words(remaining);
+  add_settings();
+  drop_excluded();
+  take_values();
+  parsed_ = true;
+  return true;
+}
+
+/// Notes the flags that are given. Answers the words that are left.
+std::vector<std::string> CommandLine::parse_flags() {
   CLI::App app;
   app.set_help_flag();
   app.allow_extras();
@@ -81,9 +163,9 @@ bool CommandLine::parse() {
   std::vector<CLI::Option*> parsed;
   std::string ignored;
   for (auto const& option : options_) {
-    std::string const names(option.names);
-    parsed.push_back(option.placeholder.empty() ? app.add_flag(names)
-                                                : app.add_option(names, ignored)->take_last());
+    std::string const names(option.flag.names);
+    parsed.push_back(option.flag.takes_value() ? app.add_option(names, ignored)->take_last()
+                                               : app.add_flag(names));
   }
   try {
     auto words = with_empty_values_apart(arguments_);
@@ -95,20 +177,80 @@ bool CommandLine::parse() {
   } catch (CLI::ParseError const& error) {
     throw UsageError(error.what(), help_command());
   }
-  auto const given = [&](CLI::Option const* option) { return option->count() > 0; };
-  if (given(parsed.back())) {
-    write_data(command_help(*this));
-    return false;
-  }
-  assign_words(app.remaining());
-  for (std::size_t i = 0; i + 1 < options_.size(); ++i) {
-    if (!given(parsed[i])) continue;
-    if (!options_[i].placeholder.empty() && parsed[i]->count() > 1) {
-      throw UsageError(std::string(options_[i].names) + " is given twice", help_command());
+  for (std::size_t i = 0; i < options_.size(); ++i) {
+    auto const count = parsed[i]->count();
+    if (count == 0) continue;
+    std::string const name(options_[i].flag.long_name());
+    if (options_[i].flag.takes_value() && count > 1) {
+      throw UsageError(name + " is given twice", help_command());
     }
-    options_[i].set(parsed[i]->results().back());
+    options_[i].given = Setting{parsed[i]->results().back(), {Origin::Kind::flag, name}};
   }
-  return true;
+  return app.remaining();
+}
+
+/// Adds what is set by variables and files to what is given as flags.
+void CommandLine::add_settings() {
+  auto const settings = command_.without_files ? Settings() : Settings::read();
+  for (auto& option : options_) {
+    if (!option.given) option.given = settings.find(command_, option.flag);
+  }
+}
+
+void CommandLine::drop_excluded() {
+  for (auto const& [one, other] : exclusive_) {
+    auto* const first = find(one);
+    auto* const second = find(other);
+    if (!first->given || !second->given) continue;
+    auto const kinds = std::pair(first->given->origin.kind, second->given->origin.kind);
+    if (kinds.first < kinds.second) second->given.reset();
+    if (kinds.second < kinds.first) first->given.reset();
+  }
+}
+
+void CommandLine::take_values() {
+  for (auto const& option : options_) {
+    if (!option.given) continue;
+    auto const& origin = option.given->origin;
+    auto const taken = option.take(*option.given);
+    if (taken) continue;
+    auto where = origin.text() + ": ";
+    if (origin.in_file()) where += key_name(command_, option.flag) + ": ";
+    throw UsageError(where + taken.error(), help_command());
+  }
+}
+
+Declared CommandLine::declarations() const {
+  Declared all;
+  for (auto const& option : options_) all.flags.push_back(option.flag);
+  for (auto const& word : words_) all.words.push_back(word.placeholder);
+  all.runs_command = command_words_ != nullptr;
+  return all;
+}
+
+std::optional<Setting> CommandLine::given(Flag const& flag) const {
+  for (auto const& option : options_) {
+    bool const same = flag.scope == Scope::shared && option.flag.names == flag.names;
+    if (!same || !option.given || option.given->origin.kind != Origin::Kind::flag) continue;
+    return option.given;
+  }
+  return std::nullopt;
+}
+
+std::string CommandLine::set_elsewhere() const {
+  std::string text;
+  if (!parsed_) return text;
+  for (auto const& option : options_) {
+    if (!option.given || option.given->origin.kind == Origin::Kind::flag) continue;
+    if (!text.empty()) text += ", ";
+    text.append(option.flag.long_name()).append(" by ").append(option.given->origin.text());
+  }
+  return text;
+}
+
+CommandLine::Option* CommandLine::find(std::string_view long_name) {
+  auto const named = [=](Option const& option) { return option.flag.long_name() == long_name; };
+  return &*std::ranges::find_if(options_, named);
 }
 
 /// What CLI11 left over: words, flags that it does not know, and the first "--".
@@ -144,11 +286,7 @@ void CommandLine::assign_words(std::vector<std::string> const& remaining) {
 void CommandLine::refuse_flag(std::string const& flag) const {
   auto const name = flag.substr(0, flag.find('='));
   std::vector<std::string_view> known;
-  for (auto const& option : options_) {
-    auto const comma = option.names.find(',');
-    known.push_back(comma == std::string_view::npos ? option.names
-                                                    : option.names.substr(comma + 1));
-  }
+  for (auto const& option : options_) known.push_back(option.flag.long_name());
   auto const meant = nearest(name, known);
   std::string message = "unknown flag " + in_quotes(name);
   if (!meant.empty()) message += "; did you mean " + std::string(meant) + "?";

@@ -5,17 +5,26 @@
 // command does so: a tree of all commands would cost more than taking a lock does.
 // The parser itself (CLI11) is known to command_line.cpp alone; mistakes are UsageErrors in our
 // words.
+// What is not given as a flag may be set by a variable or in a configuration file (settings.hpp);
+// to the command that makes no difference.
+
+#include "cli/flag.hpp"
+#include "cli/setting.hpp"
 
 #include <chrono>
+#include <expected>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace holt::cli {
 
 class CommandLine;
+class Settings;
 
 struct Command {
   std::string_view words;                   ///< "lock show"
@@ -26,11 +35,24 @@ struct Command {
   int (*run)(CommandLine& line) = nullptr;  ///< answers the exit status
   bool runs_child = false;                  ///< its failures are ExitCode::run_failed
   bool hidden = false;                      ///< not shown, not suggested
+  bool without_files = false;               ///< works even if a configuration file is broken
 };
+
+/// What a command accepts.
+struct Declared {
+  std::vector<Flag> flags;
+  std::vector<std::string_view> words;  ///< the placeholders of its words, in order
+  bool runs_command = false;            ///< then come the words of a command to run
+};
+
+/// Asks a command what it accepts, without running it.
+[[nodiscard]] Declared declared(Command const& command);
 
 class CommandLine {
  public:
   CommandLine(Command const& command, std::vector<std::string> arguments);
+
+  using Scope = Flag::Scope;
 
   /// Declares an option; `names` as "--ttl" or "-o,--output". The target keeps its value when the
   /// option is not given.
@@ -39,6 +61,17 @@ class CommandLine {
              std::optional<std::string>& target, std::string_view help);
   void duration(std::string_view names, std::optional<std::chrono::milliseconds>& target,
                 std::string_view help);
+  /// One of a few words, which live as long as the program.
+  void choice(std::string_view names, std::string_view placeholder,
+              std::span<std::string_view const> choices, std::optional<std::string>& target,
+              std::string_view help, Scope scope = Scope::command);
+  /// With its origin, for those to whom that makes a difference after all.
+  void setting(std::string_view names, std::string_view placeholder, std::optional<Setting>& target,
+               std::string_view help, Scope scope = Scope::command);
+
+  /// Declares that two options exclude each other: where one is set in a place that wins over the
+  /// other's, it wins. Set in the same place, both arrive.
+  void exclusive(std::string_view one, std::string_view other);
 
   /// Declares the next word that is not an option.
   void word(std::string_view placeholder, std::string& target);
@@ -48,8 +81,9 @@ class CommandLine {
   /// that follows goes to `target`, options too.
   void command_words(std::vector<std::string>& target);
 
-  /// Reads the arguments into the targets. False: help was asked for and has been shown.
-  /// Throws UsageError.
+  /// Reads the arguments and settings into the targets. False: there is nothing to do, as help
+  /// was asked for and has been shown, or only the declarations were wanted. So a command calls
+  /// this before it does anything else. Throws UsageError.
   [[nodiscard]] bool parse();
 
   [[nodiscard]] Command const& command() const noexcept { return command_; }
@@ -57,13 +91,15 @@ class CommandLine {
   /// What the command is about to do, for error messages: `take lock "x"`.
   std::string doing;
 
-  struct Option {
-    std::string_view names;
-    std::string_view placeholder;  ///< empty: takes no value
-    std::string_view help;
-    std::function<void(std::string const&)> set;
-  };
-  [[nodiscard]] std::vector<Option> const& options() const noexcept { return options_; }
+  /// What was declared.
+  [[nodiscard]] Declared declarations() const;
+
+  /// What was given on the command line for this shared flag of any command; else nothing.
+  [[nodiscard]] std::optional<Setting> given(Flag const& flag) const;
+
+  /// Which flags were set elsewhere than on the command line, and where, for error messages:
+  /// `--ttl by HOLT_RUN_TTL, --store by /etc/holt/config.toml:1`. Empty when none was.
+  [[nodiscard]] std::string set_elsewhere() const;
 
  private:
   struct Word {
@@ -72,7 +108,21 @@ class CommandLine {
     bool required;
   };
 
+  /// The error says what is wrong with the value.
+  using Taken = std::expected<void, std::string>;
+  struct Option {
+    Flag flag;
+    std::function<Taken(Setting const&)> take;
+    std::optional<Setting> given{};
+  };
+  friend Declared declared(Command const& command);
+
+  [[nodiscard]] std::vector<std::string> parse_flags();
   void assign_words(std::vector<std::string> const& remaining);
+  void add_settings();
+  void drop_excluded();
+  void take_values();
+  [[nodiscard]] Option* find(std::string_view long_name);
   [[noreturn]] void refuse_flag(std::string const& flag) const;
   [[nodiscard]] std::string help_command() const;
 
@@ -80,7 +130,10 @@ class CommandLine {
   std::vector<std::string> arguments_;
   std::vector<Option> options_;
   std::vector<Word> words_;
+  std::vector<std::pair<std::string_view, std::string_view>> exclusive_;
   std::vector<std::string>* command_words_ = nullptr;
+  bool parsed_ = false;
+  bool only_declares_ = false;
 };
 
 }  // namespace holt::cli

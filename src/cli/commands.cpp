@@ -12,11 +12,21 @@
 namespace holt::cli {
 namespace {
 
-constexpr std::array<Command const*, 12> table{
-    &run_command,          &lock_try_command,  &lock_acquire_command, &lock_extend_command,
-    &lock_release_command, &lock_show_command, &lock_list_command,    &lock_break_command,
-    &demo_command,         &version_command,   &help_command,         &demo_worker_command,
-};
+constexpr auto table = std::to_array<Command const*>({
+    &run_command,
+    &lock_try_command,
+    &lock_acquire_command,
+    &lock_extend_command,
+    &lock_release_command,
+    &lock_show_command,
+    &lock_list_command,
+    &lock_break_command,
+    &config_show_command,
+    &demo_command,
+    &version_command,
+    &help_command,
+    &demo_worker_command,
+});
 
 std::string_view first_word(std::string_view words) { return words.substr(0, words.find(' ')); }
 

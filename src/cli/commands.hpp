@@ -19,6 +19,7 @@ extern Command const lock_release_command;
 extern Command const lock_show_command;
 extern Command const lock_list_command;
 extern Command const lock_break_command;
+extern Command const config_show_command;
 extern Command const demo_command;
 extern Command const demo_worker_command;
 extern Command const version_command;

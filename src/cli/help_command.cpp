@@ -44,6 +44,7 @@ constinit Command const help_command{
         "  holt help lock break\n",
     .details = {},
     .run = &show_help,
+    .without_files = true,
 };
 
 }  // namespace holt::cli

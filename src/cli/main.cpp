@@ -6,6 +6,7 @@
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/failure.hpp"
+#include "cli/flag.hpp"
 #include "cli/help.hpp"
 #include "cli/log.hpp"
 #include "cli/nearest.hpp"
@@ -17,9 +18,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <exception>
 #include <new>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -38,18 +39,28 @@ using Arguments = std::vector<std::string>;
   throw UsageError(message, holt + " --help");
 }
 
+/// The flag of this name that means the same in every command that has it.
+std::optional<Flag> shared_flag(std::string_view name) {
+  for (auto const* const command : all_commands()) {
+    for (auto const& flag : declared(*command).flags) {
+      bool const is_named =
+          flag.long_name() == name || flag.names.starts_with(std::string(name) + ',');
+      if (flag.scope == Flag::Scope::shared && is_named) return flag;
+    }
+  }
+  return std::nullopt;
+}
+
 /// Options that stand before the command ("holt --store URL lock list") move behind it.
 /// Answers how many words they are.
 std::size_t leading_options(Arguments const& arguments) {
-  constexpr std::array<std::string_view, 4> with_value{"--store", "--instance", "-o", "--output"};
   std::size_t count = 0;
   while (count < arguments.size() && arguments[count].starts_with("-")) {
-    auto const& flag = arguments[count];
-    auto const name = std::string_view(flag).substr(0, flag.find('='));
-    if (std::ranges::find(with_value, name) == with_value.end()) {
-      throw UsageError("unknown flag " + in_quotes(name), "holt --help");
-    }
-    count += flag.size() == name.size() ? 2 : 1;
+    auto const& word = arguments[count];
+    auto const name = std::string_view(word).substr(0, word.find('='));
+    auto const flag = shared_flag(name);
+    if (!flag) throw UsageError("unknown flag " + in_quotes(name), "holt --help");
+    count += flag->takes_value() && word.size() == name.size() ? 2 : 1;
   }
   return std::min(count, arguments.size());
 }
@@ -61,6 +72,11 @@ int show_group(std::string_view group) {
 
 bool asks_for_help(std::string_view word) { return word == "--help" || word == "-h"; }
 
+/// Something that a setting may be the cause of.
+bool is_about_settings(ExitCode code) {
+  return code == ExitCode::usage || code == ExitCode::unreachable || code == ExitCode::not_allowed;
+}
+
 /// Prints the failure. Answers the exit status.
 int report(CommandLine const* line, ExitCode code, std::string message, std::string hint) {
   bool const runs_child = line != nullptr && line->command().runs_child;
@@ -68,6 +84,9 @@ int report(CommandLine const* line, ExitCode code, std::string message, std::str
     message = "cannot " + line->doing + ": " + message;
   }
   talk(message);
+  if (line != nullptr && is_about_settings(code)) {
+    if (auto const set = line->set_elsewhere(); !set.empty()) talk_plainly("Set: " + set);
+  }
   if (hint.empty() && code == ExitCode::usage && line != nullptr) {
     hint = "holt " + std::string(line->command().words) + " --help";
   }

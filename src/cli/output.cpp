@@ -2,7 +2,6 @@
 #include "cli/output.hpp"
 
 #include "cli/command_line.hpp"
-#include "cli/failure.hpp"
 #include "cli/stream.hpp"
 #include "cli/text.hpp"
 
@@ -11,6 +10,7 @@
 #include <boost/json/serialize.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -19,6 +19,9 @@
 
 namespace holt::cli {
 namespace {
+
+/// In the order of enum Output.
+constexpr std::array<std::string_view, 4> forms{"table", "json", "ndjson", "name"};
 
 boost::json::object json_of(Record const& record) {
   boost::json::object object;
@@ -93,16 +96,13 @@ std::string json_array(std::vector<Record> const& records) {
 }  // namespace
 
 void OutputOption::declare(CommandLine& line) {
-  line.value("-o,--output", "FORM", text_, "table (the default), json, ndjson or name");
+  line.choice("-o,--output", "FORM", forms, text_, "table (the default), json, ndjson or name",
+              CommandLine::Scope::shared);
 }
 
-Output OutputOption::form() const {
-  if (!text_ || *text_ == "table") return Output::table;
-  if (*text_ == "json") return Output::json;
-  if (*text_ == "ndjson") return Output::ndjson;
-  if (*text_ == "name") return Output::name;
-  throw UsageError("--output " + in_quotes(*text_) +
-                   " is no form; give table, json, ndjson or name");
+Output OutputOption::form() const noexcept {
+  auto const form = std::ranges::find(forms, text_.value_or("table"));
+  return static_cast<Output>(form - forms.begin());
 }
 
 void write_record(Output form, Record const& record) {

@@ -49,6 +49,7 @@ struct RunOptions {
     line.value("--lock", "NAME", lock, "the lock to hold while the command runs");
     line.duration("--wait", wait, "give up when it is not free by then (default: wait for ever)");
     line.flag("--no-wait", no_wait, "give up at once when it is not free");
+    line.exclusive("--wait", "--no-wait");
     take.declare(line);
     line.duration("--grace", grace,
                   "time between TERM and KILL on loss (5s or a sixth of the ttl)");

@@ -4,6 +4,7 @@
 #include "cli/command_line.hpp"
 #include "cli/failure.hpp"
 #include "cli/log.hpp"
+#include "cli/store_url.hpp"
 
 #include <holt/name.hpp>
 #include <holt/open.hpp>
@@ -14,20 +15,22 @@
 namespace holt::cli {
 
 void StoreOptions::declare(CommandLine& line) {
-  line.value("--store", "URL", url_, "where the leases are kept (HOLT_STORE)");
-  line.value("--instance", "NAME", instance_, "whose leases (HOLT_INSTANCE, else \"default\")");
+  constexpr auto shared = CommandLine::Scope::shared;
+  line.setting("--store", "URL", url_, "where the leases are kept; or @FILE, or - for stdin",
+               shared);
+  line.setting("--instance", "INSTANCE", instance_, "whose leases (\"default\")", shared);
 }
 
 Holt StoreOptions::open() const {
   OpenOptions options;
   if (instance_) {  // given and empty is a mistake, not a wish for the default
-    auto instance = parse_instance(*instance_);
-    if (!instance) throw UsageError("--instance: " + instance.error());
+    auto instance = parse_instance(instance_->value);
+    if (!instance) throw UsageError(instance_->origin.text() + ": " + instance.error());
     options.instance = std::move(*instance);
   }
-  if (url_ && url_->empty()) throw UsageError("--store is empty; give a URL, or leave it out");
+  auto const url = url_ ? store_url(*url_) : std::string();
   log_to_stderr(options);
-  return holt::open(url_.value_or(""), std::move(options));
+  return holt::open(url, std::move(options));
 }
 
 }  // namespace holt::cli

@@ -3,11 +3,11 @@
 // The options that say which store and which instance, and the opening of it.
 
 #include "cli/command_line.hpp"
+#include "cli/setting.hpp"
 
 #include <holt/open.hpp>
 
 #include <optional>
-#include <string>
 
 namespace holt::cli {
 
@@ -16,12 +16,13 @@ class StoreOptions {
   void declare(CommandLine& line);
 
   /// Opens the store, with lease events going to the log. Throws as holt::open() does, and
-  /// UsageError for a log setting that is no setting.
+  /// UsageError for a log setting that is no setting. Standard input is read if --store says so:
+  /// call it once.
   [[nodiscard]] Holt open() const;
 
  private:
-  std::optional<std::string> url_;
-  std::optional<std::string> instance_;
+  std::optional<Setting> url_;
+  std::optional<Setting> instance_;
 };
 
 }  // namespace holt::cli

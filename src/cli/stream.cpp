@@ -3,6 +3,7 @@
 
 #include "cli/exit_code.hpp"
 #include "cli/failure.hpp"
+#include "cli/secret.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -46,7 +47,7 @@ void write_data(std::string_view data) {
 void talk(std::string_view line) noexcept { talk_plainly(std::string("holt: ").append(line)); }
 
 void talk_plainly(std::string_view line) noexcept {
-  write_all(STDERR_FILENO, std::string(line) + '\n');
+  write_all(STDERR_FILENO, without_passwords(line) + '\n');
 }
 
 }  // namespace holt::cli

@@ -13,7 +13,8 @@ void open_standard_streams() noexcept;
 /// Writes data to stdout at once. Throws Failure when it cannot be written.
 void write_data(std::string_view data);
 
-/// Writes one line of talk to stderr, "holt: " before it. What cannot be written is dropped.
+/// Writes one line of talk to stderr, "holt: " before it. What cannot be written is dropped, and
+/// passwords in URLs are hidden.
 void talk(std::string_view line) noexcept;
 
 /// The same without a word before it.

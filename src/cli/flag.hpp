@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A flag as a command declares it. This is the one source of everything that knows about flags:
+// the parser, the help, the man pages, completion, and the names of its variable and its key in
+// the configuration files.
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace holt::cli {
+
+struct Command;
+
+struct Flag {
+  enum class Scope {
+    command,  ///< of one command: HOLT_RUN_TTL, run.ttl
+    shared,   ///< means the same wherever it is: HOLT_STORE, store
+    none,     ///< can only be given as a flag
+  };
+
+  std::string_view names;        ///< "--ttl" or "-o,--output"
+  std::string_view placeholder;  ///< empty: takes no value; NAME: completed with names of locks
+  std::string_view help;
+  Scope scope = Scope::command;
+  std::span<std::string_view const> choices{};  ///< what the value can be; empty: anything
+
+  [[nodiscard]] bool takes_value() const noexcept { return !placeholder.empty(); }
+
+  /// "--output"
+  [[nodiscard]] std::string_view long_name() const noexcept {
+    auto const comma = names.find(',');
+    return comma == std::string_view::npos ? names : names.substr(comma + 1);
+  }
+};
+
+/// The environment variable of a command's flag; empty when it has none.
+[[nodiscard]] std::string variable_name(Command const& command, Flag const& flag);
+
+/// Its key in a configuration file, with the tables it is in: "run.ttl"; empty when it has none.
+[[nodiscard]] std::string key_name(Command const& command, Flag const& flag);
+
+}  // namespace holt::cli
