@@ -3,6 +3,7 @@
 // nothing else: its texts, exit codes and help are replaced by ours.
 #include "cli/command_line.hpp"
 
+#include "cli/color.hpp"
 #include "cli/duration.hpp"
 #include "cli/failure.hpp"
 #include "cli/flag.hpp"
@@ -138,6 +139,9 @@ void CommandLine::command_words(std::vector<std::string>& target) { command_word
 
 bool CommandLine::parse() {
   bool help = false;
+  std::optional<std::string> color;
+  choice("--color", "WHEN", color_choices, color,
+         "auto (the default: on a terminal), always, never", Scope::shared);
   flag("-h,--help", help, "show this help");
   options_.back().flag.scope = Scope::none;
   if (only_declares_) return false;
@@ -150,6 +154,7 @@ bool CommandLine::parse() {
   add_settings();
   drop_excluded();
   take_values();
+  if (color) set_color(*color);
   parsed_ = true;
   return true;
 }

@@ -2,6 +2,7 @@
 // holt demo: what a lock with fences does when all goes well, when its holder is killed, and when
 // its holder is stopped and goes on too late. On a store of its own, which is removed afterwards.
 
+#include "cli/color.hpp"
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
 #include "cli/demo_stage.hpp"
@@ -17,6 +18,7 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -64,11 +66,15 @@ std::chrono::nanoseconds median(std::vector<std::chrono::nanoseconds> times) {
   return *middle;
 }
 
+std::string truth(bool value) {
+  return value ? "true" : styled(Style::red, "FALSE", STDOUT_FILENO);
+}
+
 void print_summary(Facts const& facts) {
   auto const row = [](char const* what, std::string const& value) {
     write_data(fmt::format("  {:<34}{}\n", what, value));
   };
-  write_data("\nSummary\n");
+  write_data('\n' + styled(Style::bold, "Summary", STDOUT_FILENO) + '\n');
   row("clean hand-overs", fmt::format("{}, median {:.2f} ms, slowest {:.2f} ms",
                                       facts.handovers.size(), in_ms(median(facts.handovers)),
                                       in_ms(*std::ranges::max_element(facts.handovers))));
@@ -76,9 +82,9 @@ void print_summary(Facts const& facts) {
       fmt::format("{:.1f} ms after the lease ended", in_ms(facts.after_kill)));
   row("after SIGSTOP, next holder",
       fmt::format("{:.1f} ms after the lease ended", in_ms(facts.after_stop)));
-  row("the stopped one saw held() false", facts.stopped_one_knew ? "true" : "FALSE");
-  row("its late write was refused", facts.late_write_refused ? "true" : "FALSE");
-  row("no two holders at once", facts.one_at_a_time() ? "true" : "FALSE");
+  row("the stopped one saw held() false", truth(facts.stopped_one_knew));
+  row("its late write was refused", truth(facts.late_write_refused));
+  row("no two holders at once", truth(facts.one_at_a_time()));
 }
 
 int demo(CommandLine& line) {

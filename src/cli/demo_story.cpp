@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/demo_story.hpp"
 
+#include "cli/color.hpp"
 #include "cli/demo_stage.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/failure.hpp"
@@ -12,6 +13,7 @@
 #include <fmt/format.h>
 
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -37,6 +39,15 @@ double in_s(std::chrono::nanoseconds time) { return std::chrono::duration<double
 Instant instant(std::int64_t nanoseconds) { return Instant(BootClock::duration(nanoseconds)); }
 
 void say(std::string const& line) { write_data(line + '\n'); }
+
+/// What goes wrong, on purpose.
+void say_trouble(std::string const& line) {
+  say('\n' + styled(Style::yellow, line, STDOUT_FILENO));
+}
+
+std::string fence_text(std::uint64_t fence) {
+  return styled(Style::bold, fmt::format("fence {}", fence), STDOUT_FILENO);
+}
 
 }  // namespace
 
@@ -89,8 +100,8 @@ void Story::killed_holder() {
   killed_ = stay.worker;
   stage_.signal(stay.worker, SIGKILL);
   stay.until = BootClock::now();
-  say(
-      fmt::format("\nWorker {} is killed (SIGKILL) while it holds the lock. Its lease has {:.2f} s "
+  say_trouble(
+      fmt::format("Worker {} is killed (SIGKILL) while it holds the lock. Its lease has {:.2f} s "
                   "left.",
                   stay.worker, in_s(end - stay.until)));
   facts_.after_kill = enter_next(end, "after that lease ended");
@@ -102,15 +113,16 @@ void Story::stopped_holder() {
   auto const worker = facts_.stays[stopped].worker;
   auto const end = end_of_lease();
   stage_.signal(worker, SIGSTOP);
-  say(fmt::format(
-      "\nWorker {} is stopped (SIGSTOP) while it holds the lock. Its lease has {:.2f} s "
-      "left.",
-      worker, in_s(end - BootClock::now())));
+  say_trouble(
+      fmt::format("Worker {} is stopped (SIGSTOP) while it holds the lock. Its lease has {:.2f} s "
+                  "left.",
+                  worker, in_s(end - BootClock::now())));
   facts_.after_stop = enter_next(end, "after that lease ended");
   auto const good = write(facts_.stays.back());
   facts_.other_writes_accepted &= good.accepted;
   print_write(facts_.stays.back(), good);
-  say(fmt::format("\nWorker {} goes on (SIGCONT) and writes, as if nothing had happened.", worker));
+  say_trouble(
+      fmt::format("Worker {} goes on (SIGCONT) and writes, as if nothing had happened.", worker));
   stage_.signal(worker, SIGCONT);
   auto const late = write(facts_.stays[stopped]);
   print_write(facts_.stays[stopped], late);
@@ -148,7 +160,7 @@ std::chrono::nanoseconds Story::enter_next(Instant since, std::string const& wha
   // The store tells the end of a lease in whole milliseconds, rounded down.
   auto const later = std::max(stay.from - since, std::chrono::nanoseconds(0));
   auto const gap = what.empty() ? "" : fmt::format("{:.2f} ms {}", in_ms(later), what);
-  print(stay.from, stay.worker, "enters", fmt::format("fence {}   {}", stay.fence, gap));
+  print(stay.from, stay.worker, "enters", fmt::format("{}   {}", fence_text(stay.fence), gap));
   return later;
 }
 
@@ -163,9 +175,9 @@ Story::Write Story::write(Stay const& stay) {
 void Story::print_write(Stay const& stay, Write const& write) const {
   auto const now = BootClock::now();
   if (!write.held) print(now, stay.worker, "asks", "held() is false: it could have known");
-  auto const verdict =
-      write.accepted ? "accepted" : fmt::format("REFUSED: {} was here", resource_.highest());
-  print(now, stay.worker, "writes", fmt::format("fence {}   {}", stay.fence, verdict));
+  auto const refused = fmt::format("REFUSED: {} was here", resource_.highest());
+  auto const verdict = write.accepted ? "accepted" : styled(Style::red, refused, STDOUT_FILENO);
+  print(now, stay.worker, "writes", fmt::format("{}   {}", fence_text(stay.fence), verdict));
 }
 
 Stay Story::leave() {

@@ -26,11 +26,13 @@ constexpr std::string_view top_examples =
     "  holt lock list                            who holds what\n";
 
 constexpr std::string_view top_settings =
-    "Options of the commands that use a store:\n"
+    "Options that mean the same in every command that has them:\n"
     "  --store URL           where the leases are kept; without it a file of yours,\n"
     "                        $XDG_STATE_HOME/holt/holt.db. @FILE or - (stdin) for a URL that\n"
     "                        carries a password\n"
     "  --instance INSTANCE   whose leases: instances do not see each other (\"default\")\n"
+    "  --color WHEN          auto, always or never; auto is on a terminal, and heeds NO_COLOR\n"
+    "                        and CLICOLOR_FORCE\n"
     "Durations are written 500ms, 30s, 5m, 1h30m.\n"
     "\n"
     "Every flag can be set by a variable or in a file; holt config show --all lists them:\n"

@@ -2,6 +2,7 @@
 // The holt command: finds the command that is asked for, runs it, and turns every failure into two
 // lines on stderr and an exit code.
 
+#include "cli/color.hpp"
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
@@ -18,6 +19,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <exception>
 #include <new>
 #include <optional>
@@ -83,14 +85,14 @@ int report(CommandLine const* line, ExitCode code, std::string message, std::str
   if (line != nullptr && !line->doing.empty()) {
     message = "cannot " + line->doing + ": " + message;
   }
-  talk(message);
+  talk_of_trouble(message);
   if (line != nullptr && is_about_settings(code)) {
     if (auto const set = line->set_elsewhere(); !set.empty()) talk_plainly("Set: " + set);
   }
   if (hint.empty() && code == ExitCode::usage && line != nullptr) {
     hint = "holt " + std::string(line->command().words) + " --help";
   }
-  if (!hint.empty()) talk_plainly("Try: " + hint);
+  if (!hint.empty()) talk_of_a_way_out(hint);
   bool const by_signal = number(code) > 128;
   return number(runs_child && !by_signal ? ExitCode::run_failed : code);
 }
@@ -111,7 +113,19 @@ int run_reporting(CommandLine& line) {
   }
 }
 
+/// What is known of --color before the command line is understood, for complaints about it.
+void choose_color_early(Arguments const& arguments) {
+  if (auto const* const variable = std::getenv("HOLT_COLOR")) set_color(variable);
+  constexpr std::string_view flag = "--color";
+  for (std::size_t i = 0; i < arguments.size() && arguments[i] != "--"; ++i) {
+    std::string_view const word = arguments[i];
+    if (word == flag && i + 1 < arguments.size()) set_color(arguments[i + 1]);
+    if (word.starts_with("--color=")) set_color(word.substr(flag.size() + 1));
+  }
+}
+
 int dispatch(Arguments arguments) {
+  choose_color_early(arguments);
   if (arguments.empty() || asks_for_help(arguments[0])) return show_group({});
   if (arguments[0] == "--version") arguments[0] = "version";
   auto const first = leading_options(arguments);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/output.hpp"
 
+#include "cli/color.hpp"
 #include "cli/command_line.hpp"
 #include "cli/stream.hpp"
 #include "cli/text.hpp"
@@ -8,6 +9,8 @@
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
+
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -35,7 +38,7 @@ std::string name_of(Record const& record) { return std::get<std::string>(record.
 
 std::string without_spaces_at_the_end(std::string line) {
   line.erase(line.find_last_not_of(' ') + 1);
-  return line + '\n';
+  return line;
 }
 
 std::string fields_table(Record const& record) {
@@ -78,7 +81,9 @@ std::string records_table(std::vector<Record> const& records) {
   for (auto const& line : lines) {
     std::string row;
     for (std::size_t c = 0; c < widths.size(); ++c) row += padded(line[c], widths[c] + 2);
-    table += without_spaces_at_the_end(std::move(row));
+    row = without_spaces_at_the_end(std::move(row));
+    table += &line == &lines.front() ? styled(Style::bold, row, STDOUT_FILENO) : row;
+    table += '\n';
   }
   return table;
 }

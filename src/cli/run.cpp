@@ -88,9 +88,10 @@ struct RunOptions {
 };
 
 int refuse_to_start(std::string const& command, int error) {
-  talk("cannot run " + in_quotes(command) + ": " + std::system_category().message(error));
-  if (error == ENOENT) talk_plainly("Try: the command's full path, or look at PATH");
-  if (error == EACCES) talk_plainly("Try: a file that is executable (chmod +x)");
+  talk_of_trouble("cannot run " + in_quotes(command) + ": " +
+                  std::system_category().message(error));
+  if (error == ENOENT) talk_of_a_way_out("the command's full path, or look at PATH");
+  if (error == EACCES) talk_of_a_way_out("a file that is executable (chmod +x)");
   return number(error == ENOENT ? ExitCode::command_missing : ExitCode::not_executable);
 }
 
@@ -101,11 +102,12 @@ void release(Lock& lock, bool loss_was_told) {
   if (loss_was_told && loss != LossReason::none && loss != LossReason::broken) return;
   try {
     if (!lock.release() && !loss_was_told) {
-      talk("lock " + in_quotes(lock.name().text()) + " was lost just before the command ended");
+      talk_of_trouble("lock " + in_quotes(lock.name().text()) +
+                      " was lost just before the command ended");
     }
   } catch (EngineError const& error) {
-    talk("cannot release lock " + in_quotes(lock.name().text()) +
-         ", its lease ends by itself: " + error.what());
+    talk_of_trouble("cannot release lock " + in_quotes(lock.name().text()) +
+                    ", its lease ends by itself: " + error.what());
   }
 }
 
@@ -120,7 +122,7 @@ int run_under_lock(CommandLine& line, RunOptions const& options, bool& interrupt
       holt, name,
       {.ttl = options.take.ttl_or_default(), .wait = options.longest_wait(), .note = note});
   if (!lock) {
-    talk(refusal(name, lock.error(), options.longest_wait()));
+    talk_of_trouble(refusal(name, lock.error(), options.longest_wait()));
     return number(ExitCode::not_acquired);
   }
   line.doing = "run " + in_quotes(options.command.front());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/stream.hpp"
 
+#include "cli/color.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/failure.hpp"
 #include "cli/secret.hpp"
@@ -45,6 +46,14 @@ void write_data(std::string_view data) {
 }
 
 void talk(std::string_view line) noexcept { talk_plainly(std::string("holt: ").append(line)); }
+
+void talk_of_trouble(std::string_view line) noexcept {
+  talk_plainly(styled(Style::red, "holt:", STDERR_FILENO).append(" ").append(line));
+}
+
+void talk_of_a_way_out(std::string_view line) noexcept {
+  talk_plainly(styled(Style::bold, "Try:", STDERR_FILENO).append(" ").append(line));
+}
 
 void talk_plainly(std::string_view line) noexcept {
   write_all(STDERR_FILENO, without_passwords(line) + '\n');

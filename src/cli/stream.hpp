@@ -17,6 +17,12 @@ void write_data(std::string_view data);
 /// passwords in URLs are hidden.
 void talk(std::string_view line) noexcept;
 
+/// The same for what went wrong: in red on a terminal.
+void talk_of_trouble(std::string_view line) noexcept;
+
+/// "Try: " and what a person could try next.
+void talk_of_a_way_out(std::string_view line) noexcept;
+
 /// The same without a word before it.
 void talk_plainly(std::string_view line) noexcept;
 

@@ -263,8 +263,8 @@ class ConfigTest(HoltCase):
 
     def test_the_help_states_the_scheme(self):
         text = self.check(0, "--help").stdout
-        for word in ("HOLT_STORE", "HOLT_RUN_TTL", ".holt.toml", "$XDG_CONFIG_HOME/holt/config.toml",
-                     "/etc/holt/config.toml"):
+        for word in ("HOLT_STORE", "HOLT_RUN_TTL", ".holt.toml",
+                     "$XDG_CONFIG_HOME/holt/config.toml", "/etc/holt/config.toml"):
             self.assertIn(word, re.sub(r"\s+", " ", text))
 
 
