@@ -8,6 +8,7 @@
 #include "cli/demo_stage.hpp"
 #include "cli/demo_story.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/progress.hpp"
 #include "cli/signals.hpp"
 #include "cli/stream.hpp"
 
@@ -88,6 +89,8 @@ void print_summary(Facts const& facts) {
 }
 
 int demo(CommandLine& line) {
+  ProgressOption progress;
+  progress.declare(line);
   if (!line.parse()) return number(ExitCode::ok);
   line.doing = "play the demo";
   BlockedSignals const blocked(ending_signals());  // Ctrl-C cleans up too,
@@ -96,7 +99,7 @@ int demo(CommandLine& line) {
   auto const url = "sqlite://" + (folder.path() / "holt.db").string();
   auto holt = holt::open(url);
   Stage stage(demo_workers, url);
-  auto const facts = Story(stage, holt).tell();
+  auto const facts = Story(stage, holt, progress.form()).tell();
   print_summary(facts);
   return number(facts.all_true() ? ExitCode::ok : ExitCode::failed);
 }
@@ -105,7 +108,7 @@ int demo(CommandLine& line) {
 
 constinit Command const demo_command{
     .words = "demo",
-    .synopsis = {},
+    .synopsis = "[options]",
     .summary = "See locks, fences and hand-overs at work, in ten seconds",
     .examples = "  holt demo\n",
     .details =

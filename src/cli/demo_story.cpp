@@ -38,7 +38,10 @@ double in_s(std::chrono::nanoseconds time) { return std::chrono::duration<double
 
 Instant instant(std::int64_t nanoseconds) { return Instant(BootClock::duration(nanoseconds)); }
 
-void say(std::string const& line) { write_data(line + '\n'); }
+void say(std::string const& line) {
+  clear_line();
+  write_data(line + '\n');
+}
 
 /// What goes wrong, on purpose.
 void say_trouble(std::string const& line) {
@@ -69,8 +72,8 @@ bool Facts::all_true() const noexcept {
          other_writes_accepted && one_at_a_time();
 }
 
-Story::Story(Stage& stage, Holt& holt) noexcept
-    : stage_(stage), holt_(holt), start_(BootClock::now()) {}
+Story::Story(Stage& stage, Holt& holt, Progress progress) noexcept
+    : stage_(stage), holt_(holt), progress_(progress), start_(BootClock::now()) {}
 
 Facts Story::tell() {
   say(fmt::format("{} workers want the same lock. Its lease lives {:.0f} s unless it is renewed.\n",
@@ -132,8 +135,9 @@ void Story::stopped_holder() {
   leave();
 }
 
-/// The next message that begins with `word`; others are kept for later.
-Message Story::expect(std::string_view word) {
+/// The next message that begins with `word`; others are kept for later. Until then it is told when
+/// the lease will end.
+Message Story::expect(std::string_view word, Instant end) {
   while (true) {
     auto const found = std::ranges::find(unread_, word, &Message::word);
     if (found != unread_.end()) {
@@ -141,7 +145,7 @@ Message Story::expect(std::string_view word) {
       unread_.erase(found);
       return message;
     }
-    auto message = stage_.next();
+    auto message = stage_.next([&] { count_down(end); });
     if (message.word != "gone") {
       unread_.push_back(std::move(message));
     } else if (message.worker != killed_) {
@@ -151,7 +155,7 @@ Message Story::expect(std::string_view word) {
 }
 
 std::chrono::nanoseconds Story::enter_next(Instant since, std::string const& what) {
-  auto const message = expect("entered");
+  auto const message = expect("entered", since);
   Stay const stay{.worker = message.worker,
                   .fence = static_cast<std::uint64_t>(message.numbers.at(0)),
                   .from = instant(message.numbers.at(1)),
@@ -192,6 +196,16 @@ Instant Story::end_of_lease() {
   auto const lease = holt_.find(demo_lock);
   if (!lease) throw Failure(ExitCode::failed, "the store knows no holder, though there is one");
   return BootClock::now() + lease->expires_in;
+}
+
+void Story::count_down(Instant end) const {
+  auto const left = std::chrono::floor<std::chrono::milliseconds>(end - BootClock::now());
+  if (left < 0ms) return;
+  if (progress_ == Progress::line) {
+    show_line(fmt::format("  the others wait for its lease to end: {:.1f} s", in_s(left)));
+  } else if (progress_ == Progress::json) {
+    talk_plainly(fmt::format(R"({{"event":"waiting","lease_ends_in_ms":{}}})", left.count()));
+  }
 }
 
 void Story::print(Instant when, int worker, std::string_view what, std::string const& more) const {

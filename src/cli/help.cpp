@@ -33,6 +33,8 @@ constexpr std::string_view top_settings =
     "  --instance INSTANCE   whose leases: instances do not see each other (\"default\")\n"
     "  --color WHEN          auto, always or never; auto is on a terminal, and heeds NO_COLOR\n"
     "                        and CLICOLOR_FORCE\n"
+    "  --progress FORM       what it waits for, on stderr: auto, plain, quiet or json; auto is a\n"
+    "                        line that is kept up to date on a terminal, plain lines else\n"
     "Durations are written 500ms, 30s, 5m, 1h30m.\n"
     "\n"
     "Every flag can be set by a variable or in a file; holt config show --all lists them:\n"

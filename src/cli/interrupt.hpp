@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Turns Ctrl-C (and TERM, HUP, QUIT) into a stop token while a call of the library blocks this
-// thread. A second signal ends the process at once, for those who cannot wait.
+// thread for long. What interruptible.hpp says of the first and the second signal holds here too:
+// the first leaves time_to_clean_up, the second leaves none.
 
 #include "cli/descriptor.hpp"
 
-#include <atomic>
+#include <memory>
 #include <stop_token>
 #include <thread>
 
@@ -20,18 +21,16 @@ class Interrupt {
   Interrupt(Interrupt const&) = delete;
   Interrupt& operator=(Interrupt const&) = delete;
 
-  [[nodiscard]] std::stop_token token() const noexcept { return stop_.get_token(); }
+  [[nodiscard]] std::stop_token token() const noexcept;
 
-  /// The signal that came; 0 when none did.
-  [[nodiscard]] int signal() const noexcept { return signal_; }
+  /// Stops listening. Answers the signal that came, 0 when none did; one that comes later stays
+  /// with the process. If one came, the process has the rest of time_to_clean_up.
+  int finish() noexcept;
 
  private:
-  void listen() noexcept;
+  struct Shared;
 
-  Descriptor signals_;
-  Descriptor done_;
-  std::stop_source stop_;
-  std::atomic<int> signal_ = 0;
+  std::shared_ptr<Shared> shared_;
   std::thread thread_;
 };
 

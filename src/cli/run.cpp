@@ -6,6 +6,8 @@
 #include "cli/duration.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/failure.hpp"
+#include "cli/interruptible.hpp"
+#include "cli/progress.hpp"
 #include "cli/signals.hpp"
 #include "cli/store.hpp"
 #include "cli/stream.hpp"
@@ -43,6 +45,7 @@ struct RunOptions {
   bool no_wait = false;
   std::optional<milliseconds> grace;
   StoreOptions store;
+  ProgressOption progress;
   std::vector<std::string> command;
 
   void declare(CommandLine& line) {
@@ -54,6 +57,7 @@ struct RunOptions {
     line.duration("--grace", grace,
                   "time between TERM and KILL on loss (5s or a sixth of the ttl)");
     store.declare(line);
+    progress.declare(line);
     line.command_words(command);
   }
 
@@ -115,19 +119,23 @@ void release(Lock& lock, bool loss_was_told) {
 int run_under_lock(CommandLine& line, RunOptions const& options, bool& interrupted) {
   Name const name(*options.lock);
   Watchdog watchdog;  // before there are threads and open files
+  std::optional<BlockedSignals> blocked;
+  std::optional<Interruptible> clean_up;  // both before the store, whose closing they outlive
   auto holt = options.store.open();
-  BlockedSignals const blocked(ending_signals());
+  blocked.emplace(ending_signals());
   auto const note = options.note();
   auto lock = take_lock(
       holt, name,
-      {.ttl = options.take.ttl_or_default(), .wait = options.longest_wait(), .note = note});
+      {.ttl = options.take.ttl_or_default(), .wait = options.longest_wait(), .note = note},
+      options.progress.form());
   if (!lock) {
     talk_of_trouble(refusal(name, lock.error(), options.longest_wait()));
     return number(ExitCode::not_acquired);
   }
   line.doing = "run " + in_quotes(options.command.front());
-  Supervisor supervisor(*lock, watchdog, options.grace_or_default(), blocked.before());
+  Supervisor supervisor(*lock, watchdog, options.grace_or_default(), blocked->before());
   auto const end = supervisor.run(options.command);
+  clean_up.emplace();
   release(*lock, end.lease_lost);
   if (end.start_error != 0) return refuse_to_start(options.command.front(), end.start_error);
   interrupted = end.interrupted;

@@ -26,4 +26,11 @@ void talk_of_a_way_out(std::string_view line) noexcept;
 /// The same without a word before it.
 void talk_plainly(std::string_view line) noexcept;
 
+/// Text with its line end, from a signal handler or where one may run: only system calls.
+void talk_in_handler(std::string_view text) noexcept;
+
+/// Shows a line on a terminal that is replaced by the next one; talk goes above it.
+void show_line(std::string_view line) noexcept;
+void clear_line() noexcept;
+
 }  // namespace holt::cli
