@@ -128,11 +128,16 @@ void CommandLine::exclusive(std::string_view one, std::string_view other) {
 }
 
 void CommandLine::word(std::string_view placeholder, std::string& target) {
-  words_.push_back({placeholder, &target, true});
+  words_.push_back({{placeholder}, &target});
+}
+
+void CommandLine::word(std::string_view placeholder, std::span<std::string_view const> choices,
+                       std::string& target) {
+  words_.push_back({{placeholder, true, choices}, &target});
 }
 
 void CommandLine::optional_word(std::string_view placeholder, std::string& target) {
-  words_.push_back({placeholder, &target, false});
+  words_.push_back({{placeholder, false}, &target});
 }
 
 void CommandLine::command_words(std::vector<std::string>& target) { command_words_ = &target; }
@@ -228,7 +233,7 @@ void CommandLine::take_values() {
 Declared CommandLine::declarations() const {
   Declared all;
   for (auto const& option : options_) all.flags.push_back(option.flag);
-  for (auto const& word : words_) all.words.push_back(word.placeholder);
+  for (auto const& word : words_) all.words.push_back(word.declared);
   all.runs_command = command_words_ != nullptr;
   return all;
 }
@@ -277,10 +282,16 @@ void CommandLine::assign_words(std::vector<std::string> const& remaining) {
     return;
   }
   for (std::size_t i = 0; i < words_.size(); ++i) {
+    auto const& [declared, target] = words_[i];
     if (i < words.size()) {
-      *words_[i].target = words[i];
-    } else if (words_[i].required) {
-      throw UsageError(std::string(words_[i].placeholder) + " is missing", help_command());
+      bool const is_choice =
+          std::ranges::find(declared.choices, words[i]) != declared.choices.end();
+      if (!declared.choices.empty() && !is_choice) {
+        throw UsageError(no_choice(words[i], declared.choices), help_command());
+      }
+      *target = words[i];
+    } else if (declared.required) {
+      throw UsageError(std::string(declared.placeholder) + " is missing", help_command());
     }
   }
   if (words.size() > words_.size()) {

@@ -38,11 +38,18 @@ struct Command {
   bool without_files = false;               ///< works even if a configuration file is broken
 };
 
+/// A word of a command that is no flag.
+struct DeclaredWord {
+  std::string_view placeholder;  ///< NAME, PREFIX: of locks; COMMAND, SUBCOMMAND: of holt
+  bool required = true;
+  std::span<std::string_view const> choices{};
+};
+
 /// What a command accepts.
 struct Declared {
   std::vector<Flag> flags;
-  std::vector<std::string_view> words;  ///< the placeholders of its words, in order
-  bool runs_command = false;            ///< then come the words of a command to run
+  std::vector<DeclaredWord> words;  ///< in order
+  bool runs_command = false;        ///< then come the words of a command to run
 };
 
 /// Asks a command what it accepts, without running it.
@@ -75,6 +82,8 @@ class CommandLine {
 
   /// Declares the next word that is not an option.
   void word(std::string_view placeholder, std::string& target);
+  void word(std::string_view placeholder, std::span<std::string_view const> choices,
+            std::string& target);
   void optional_word(std::string_view placeholder, std::string& target);
 
   /// Declares that the first word that is not an option starts a command of its own: it and all
@@ -103,9 +112,8 @@ class CommandLine {
 
  private:
   struct Word {
-    std::string_view placeholder;
+    DeclaredWord declared;
     std::string* target;
-    bool required;
   };
 
   /// The error says what is wrong with the value.

@@ -22,10 +22,12 @@ constexpr auto table = std::to_array<Command const*>({
     &lock_list_command,
     &lock_break_command,
     &config_show_command,
+    &completion_command,
     &demo_command,
     &version_command,
     &help_command,
     &demo_worker_command,
+    &complete_command,
 });
 
 std::string_view first_word(std::string_view words) { return words.substr(0, words.find(' ')); }

@@ -20,6 +20,8 @@ extern Command const lock_show_command;
 extern Command const lock_list_command;
 extern Command const lock_break_command;
 extern Command const config_show_command;
+extern Command const completion_command;
+extern Command const complete_command;
 extern Command const demo_command;
 extern Command const demo_worker_command;
 extern Command const version_command;

@@ -112,6 +112,11 @@ std::string command_help(CommandLine const& line) {
   return text;
 }
 
+std::string_view group_summary(std::string_view group) {
+  auto const found = std::ranges::find(groups, group, &Group::word);
+  return found == groups.end() ? std::string_view() : found->summary;
+}
+
 std::string group_help(std::string_view group) {
   Rows rows;
   for (auto const* const command : all_commands()) {

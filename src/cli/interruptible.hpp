@@ -22,7 +22,7 @@ namespace holt::cli {
 inline constexpr std::chrono::milliseconds time_to_clean_up{80};
 
 /// When a person wants to know why nothing happens.
-inline constexpr std::chrono::milliseconds time_to_say_something{80};
+inline constexpr std::chrono::milliseconds time_to_say_something{60};
 
 /// Ends the process as a signal asks for, saying so. Safe in a signal handler.
 [[noreturn]] void end_by_signal(int signal) noexcept;

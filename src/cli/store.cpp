@@ -9,6 +9,8 @@
 #include <holt/name.hpp>
 #include <holt/open.hpp>
 
+#include <chrono>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -21,16 +23,28 @@ void StoreOptions::declare(CommandLine& line) {
   line.setting("--instance", "INSTANCE", instance_, "whose leases (\"default\")", shared);
 }
 
-Holt StoreOptions::open() const {
+OpenOptions StoreOptions::options() const {
   OpenOptions options;
   if (instance_) {  // given and empty is a mistake, not a wish for the default
     auto instance = parse_instance(instance_->value);
     if (!instance) throw UsageError(instance_->origin.text() + ": " + instance.error());
     options.instance = std::move(*instance);
   }
+  return options;
+}
+
+Holt StoreOptions::open() const {
+  auto open_options = options();
   auto const url = url_ ? store_url(*url_) : std::string();
-  log_to_stderr(options);
-  return holt::open(url, std::move(options));
+  log_to_stderr(open_options);
+  return holt::open(url, std::move(open_options));
+}
+
+std::optional<Holt> StoreOptions::open_quickly(std::chrono::milliseconds timeout) const {
+  if (url_ && url_->value == "-") return std::nullopt;
+  auto open_options = options();
+  open_options.timeout = timeout;
+  return holt::open(url_ ? store_url(*url_) : std::string(), std::move(open_options));
 }
 
 }  // namespace holt::cli

@@ -7,6 +7,7 @@
 
 #include <holt/open.hpp>
 
+#include <chrono>
 #include <optional>
 
 namespace holt::cli {
@@ -20,7 +21,13 @@ class StoreOptions {
   /// call it once.
   [[nodiscard]] Holt open() const;
 
+  /// For what must be quick and quiet: no log, and calls give up after `timeout`. Nothing when the
+  /// URL would have to be read from standard input.
+  [[nodiscard]] std::optional<Holt> open_quickly(std::chrono::milliseconds timeout) const;
+
  private:
+  [[nodiscard]] OpenOptions options() const;
+
   std::optional<Setting> url_;
   std::optional<Setting> instance_;
 };

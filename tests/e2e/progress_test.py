@@ -85,7 +85,8 @@ class ProgressTest(HoltCase):
         self.assertEqual((told["event"], told["name"]), ("acquired", "x"))
 
     def test_json_when_it_gives_up(self):
-        done = self.holt("run", "--lock", "x", "--wait", "500ms", "--progress", "json", "--", "true")
+        done = self.holt("run", "--lock", "x", "--wait", "500ms", "--progress", "json", "--",
+                         "true")
         events = [json.loads(line)["event"] for line in done.stderr.splitlines()[:-1]]
         self.assertEqual((events[0], events[-1]), ("waiting", "gave_up"))
 
