@@ -27,25 +27,9 @@ constexpr std::chrono::milliseconds patience{300};
 
 using Words = std::vector<std::string>;
 
-bool is_named(Flag const& flag, std::string_view word) {
-  return flag.long_name() == word ||
-         (flag.names != flag.long_name() && flag.names.substr(0, flag.names.find(',')) == word);
-}
-
 Flag const* find_flag(std::vector<Flag> const& flags, std::string_view word) {
-  auto const found = std::ranges::find_if(flags, [=](Flag const& f) { return is_named(f, word); });
+  auto const found = std::ranges::find_if(flags, [=](Flag const& f) { return f.is_named(word); });
   return found == flags.end() ? nullptr : &*found;
-}
-
-std::vector<Flag> shared_flags() {
-  std::vector<Flag> shared;
-  for (auto const* const command : all_commands()) {
-    for (auto const& flag : declared(*command).flags) {
-      bool const is_new = find_flag(shared, flag.long_name()) == nullptr;
-      if (flag.scope == Flag::Scope::shared && is_new) shared.push_back(flag);
-    }
-  }
-  return shared;
 }
 
 /// Walks over the words of a line up to the one that is completed.

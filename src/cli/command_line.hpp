@@ -31,11 +31,12 @@ struct Command {
   std::string_view synopsis;                ///< what follows the words: "NAME [options]"
   std::string_view summary;                 ///< one line
   std::string_view examples;                ///< lines, shown first in its help
-  std::string_view details;                 ///< paragraphs, shown last; may be empty
+  std::string_view details;                 ///< as prose.hpp has it, shown last; may be empty
   int (*run)(CommandLine& line) = nullptr;  ///< answers the exit status
   bool runs_child = false;                  ///< its failures are ExitCode::run_failed
   bool hidden = false;                      ///< not shown, not suggested
   bool without_files = false;               ///< works even if a configuration file is broken
+  std::string_view manual = {};             ///< more, for its manual page; as prose.hpp has it
 };
 
 /// A word of a command that is no flag.

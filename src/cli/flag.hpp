@@ -25,6 +25,11 @@ struct Flag {
   Scope scope = Scope::command;
   std::span<std::string_view const> choices{};  ///< what the value can be; empty: anything
 
+  /// True for its long and its short name.
+  [[nodiscard]] bool is_named(std::string_view name) const noexcept {
+    return name == long_name() || (name != names && name == names.substr(0, names.find(',')));
+  }
+
   [[nodiscard]] bool takes_value() const noexcept { return !placeholder.empty(); }
 
   /// "--output"

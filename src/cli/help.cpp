@@ -117,15 +117,19 @@ std::string_view group_summary(std::string_view group) {
   return found == groups.end() ? std::string_view() : found->summary;
 }
 
+std::string_view group_examples(std::string_view group) {
+  auto const found = std::ranges::find(groups, group, &Group::word);
+  return found == groups.end() ? std::string_view() : found->examples;
+}
+
 std::string group_help(std::string_view group) {
   Rows rows;
   for (auto const* const command : all_commands()) {
     bool const inside = group.empty() || command->words.starts_with(std::string(group) + ' ');
     if (inside && !command->hidden) rows.emplace_back(command->words, command->summary);
   }
-  auto const& described = *std::ranges::find(groups, group, &Group::word);
-  std::string text(described.summary);
-  text.append("\n\nExamples:\n").append(described.examples);
+  std::string text(group_summary(group));
+  text.append("\n\nExamples:\n").append(group_examples(group));
   text += "\nCommands (holt COMMAND --help says more):\n" + two_columns(rows);
   if (!group.empty()) return text;
   text.append("\n").append(top_settings);

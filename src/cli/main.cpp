@@ -22,7 +22,6 @@
 #include <cstdlib>
 #include <exception>
 #include <new>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -33,24 +32,13 @@ namespace {
 
 using Arguments = std::vector<std::string>;
 
-[[noreturn]] void refuse_word(std::string_view group, std::string const& word) {
-  std::string const holt = group.empty() ? "holt" : "holt " + std::string(group);
-  std::string message = in_quotes(word) + " is no command of " + holt;
-  auto const meant = nearest(word, known_words(group));
-  if (!meant.empty()) message += "; did you mean \"" + std::string(meant) + "\"?";
-  throw UsageError(message, holt + " --help");
-}
-
-/// The flag of this name that means the same in every command that has it.
-std::optional<Flag> shared_flag(std::string_view name) {
-  for (auto const* const command : all_commands()) {
-    for (auto const& flag : declared(*command).flags) {
-      bool const is_named =
-          flag.long_name() == name || flag.names.starts_with(std::string(name) + ',');
-      if (flag.scope == Flag::Scope::shared && is_named) return flag;
-    }
-  }
-  return std::nullopt;
+[[noreturn]] void refuse_leading_flag(std::string_view name) {
+  std::string message = "unknown flag " + in_quotes(name);
+  std::vector<std::string_view> known;
+  for (auto const& flag : shared_flags()) known.push_back(flag.long_name());
+  auto const meant = nearest(name, known);
+  if (!meant.empty()) message += "; did you mean " + std::string(meant) + "?";
+  throw UsageError(message, "holt --help");
 }
 
 /// Options that stand before the command ("holt --store URL lock list") move behind it.
@@ -60,8 +48,9 @@ std::size_t leading_options(Arguments const& arguments) {
   while (count < arguments.size() && arguments[count].starts_with("-")) {
     auto const& word = arguments[count];
     auto const name = std::string_view(word).substr(0, word.find('='));
-    auto const flag = shared_flag(name);
-    if (!flag) throw UsageError("unknown flag " + in_quotes(name), "holt --help");
+    auto const flags = shared_flags();
+    auto const flag = std::ranges::find_if(flags, [=](Flag const& f) { return f.is_named(name); });
+    if (flag == flags.end()) refuse_leading_flag(name);
     count += flag->takes_value() && word.size() == name.size() ? 2 : 1;
   }
   return std::min(count, arguments.size());
@@ -141,7 +130,7 @@ int dispatch(Arguments arguments) {
   }
   auto const* const command = find_command(name);
   if (command == nullptr) {
-    refuse_word(words == 2 ? arguments[first] : std::string(), arguments[first + words - 1]);
+    refuse_command(words == 2 ? arguments[first] : std::string(), arguments[first + words - 1]);
   }
   auto const after = arguments.begin() + static_cast<std::ptrdiff_t>(first);
   arguments.erase(after, after + static_cast<std::ptrdiff_t>(words));

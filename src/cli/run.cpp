@@ -178,6 +178,33 @@ constinit Command const run_command{
         "Processes that the command leaves in the background go on without the lock.\n",
     .run = &run,
     .runs_child = true,
+    .manual =
+        "Without --wait and --no-wait it waits for ever, as flock(1) does; those who wait are\n"
+        "served in the order in which they came. Words after the command's name belong to the\n"
+        "command. When a holder cannot release its lock any more, the others wait for the ttl.\n"
+        "The note is by default the process, the host and the command's name.\n"
+        "\n"
+        "# Losing the lease\n"
+        "The command is ended before the lease can pass to the next holder.\n"
+        "- If the lease cannot be renewed, the command's group gets TERM a grace before the lease\n"
+        "ends, and KILL at its end. The grace is 5s or a sixth of the ttl, and at most a third.\n"
+        "- If somebody breaks the lock, TERM as soon as holt learns of it, at its next renewal at\n"
+        "the latest (a third of the ttl), and KILL at the end of the lease; the lock passes on as\n"
+        "soon as the command is gone.\n"
+        "- If the store says that the lease is not ours any more (broken with --now, the store\n"
+        "deleted), KILL at once.\n"
+        "- If holt itself is stopped, a watchdog process sends KILL at the end of the lease; if\n"
+        "holt dies, at once.\n"
+        "\n"
+        "This cannot be promised when the watchdog is stopped or killed too, when a virtual\n"
+        "machine or a container is frozen as a whole, for processes that have left the group\n"
+        "(daemons, jobs of an interactive shell), for set-user-ID commands, and for writes that\n"
+        "are under way in the kernel. Only a resource that checks the fence is safe then.\n"
+        "\n"
+        "# In a terminal\n"
+        "The command gets the terminal, and Ctrl-C goes to it alone. Ctrl-Z suspends both the\n"
+        "command and holt, and nobody renews the lease meanwhile: if it is not resumed before the\n"
+        "lease ends, the command is killed.\n",
 };
 
 }  // namespace holt::cli
