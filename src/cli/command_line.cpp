@@ -18,7 +18,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <expected>
 #include <optional>
 #include <span>
 #include <string>
@@ -42,23 +41,6 @@ std::vector<std::string> with_empty_values_apart(std::vector<std::string> words)
   return words;
 }
 
-std::optional<bool> parse_bool(std::string_view text) {
-  if (text == "true" || text == "1" || text == "yes") return true;
-  if (text == "false" || text == "0" || text == "no") return false;
-  return std::nullopt;
-}
-
-std::string no_choice(std::string_view given, std::span<std::string_view const> choices) {
-  std::string text = in_quotes(given) + " is none of ";
-  for (auto const choice : choices) {
-    if (choice != choices.front()) text += choice == choices.back() ? " and " : ", ";
-    text += choice;
-  }
-  auto const meant = nearest(given, {choices.begin(), choices.end()});
-  if (!meant.empty()) text += "; did you mean \"" + std::string(meant) + "\"?";
-  return text;
-}
-
 }  // namespace
 
 CommandLine::CommandLine(Command const& command, std::vector<std::string> arguments)
@@ -72,55 +54,33 @@ Declared declared(Command const& command) {
 }
 
 void CommandLine::flag(std::string_view names, bool& target, std::string_view help) {
-  auto const take = [&target](Setting const& given) -> Taken {
-    auto const yes = parse_bool(given.value);
-    if (!yes) return std::unexpected(in_quotes(given.value) + " is neither true nor false");
-    target = *yes;
-    return {};
-  };
-  options_.push_back({{.names = names, .placeholder = {}, .help = help}, take});
+  options_.push_back({{.names = names, .placeholder = {}, .help = help},
+                      [&target](Setting const& given) { target = is_true(given.value); }});
 }
 
 void CommandLine::value(std::string_view names, std::string_view placeholder,
                         std::optional<std::string>& target, std::string_view help) {
-  auto const take = [&target](Setting const& given) -> Taken {
-    target = given.value;
-    return {};
-  };
-  options_.push_back({{.names = names, .placeholder = placeholder, .help = help}, take});
+  options_.push_back({{.names = names, .placeholder = placeholder, .help = help},
+                      [&target](Setting const& given) { target = given.value; }});
 }
 
 void CommandLine::duration(std::string_view names, std::optional<std::chrono::milliseconds>& target,
                            std::string_view help) {
-  auto const take = [&target](Setting const& given) -> Taken {
-    auto const parsed = parse_duration(given.value);
-    if (!parsed) return std::unexpected(parsed.error());
-    target = *parsed;
-    return {};
-  };
-  options_.push_back({{.names = names, .placeholder = "DURATION", .help = help}, take});
+  options_.push_back({{.names = names, .placeholder = "DURATION", .help = help},
+                      [&target](Setting const& given) { target = *parse_duration(given.value); }});
 }
 
 void CommandLine::choice(std::string_view names, std::string_view placeholder,
                          std::span<std::string_view const> choices,
                          std::optional<std::string>& target, std::string_view help, Scope scope) {
-  auto const take = [&target, choices](Setting const& given) -> Taken {
-    if (std::ranges::find(choices, given.value) == choices.end()) {
-      return std::unexpected(no_choice(given.value, choices));
-    }
-    target = given.value;
-    return {};
-  };
-  options_.push_back({{names, placeholder, help, scope, choices}, take});
+  options_.push_back({{names, placeholder, help, scope, choices},
+                      [&target](Setting const& given) { target = given.value; }});
 }
 
 void CommandLine::setting(std::string_view names, std::string_view placeholder,
                           std::optional<Setting>& target, std::string_view help, Scope scope) {
-  auto const take = [&target](Setting const& given) -> Taken {
-    target = given;
-    return {};
-  };
-  options_.push_back({{names, placeholder, help, scope}, take});
+  options_.push_back(
+      {{names, placeholder, help, scope}, [&target](Setting const& given) { target = given; }});
 }
 
 void CommandLine::exclusive(std::string_view one, std::string_view other) {
@@ -221,12 +181,11 @@ void CommandLine::drop_excluded() {
 void CommandLine::take_values() {
   for (auto const& option : options_) {
     if (!option.given) continue;
-    auto const& origin = option.given->origin;
-    auto const taken = option.take(*option.given);
-    if (taken) continue;
-    auto where = origin.text() + ": ";
-    if (origin.in_file()) where += key_name(command_, option.flag) + ": ";
-    throw UsageError(where + taken.error(), help_command());
+    auto const wrong = complaint_about(option.flag, option.given->value);
+    if (!wrong.empty()) {
+      throw UsageError(option.given->origin.text() + ": " + wrong, help_command());
+    }
+    option.take(*option.given);
   }
 }
 
@@ -302,6 +261,7 @@ void CommandLine::assign_words(std::vector<std::string> const& remaining) {
 void CommandLine::refuse_flag(std::string const& flag) const {
   auto const name = flag.substr(0, flag.find('='));
   std::vector<std::string_view> known;
+  known.reserve(options_.size());
   for (auto const& option : options_) known.push_back(option.flag.long_name());
   auto const meant = nearest(name, known);
   std::string message = "unknown flag " + in_quotes(name);

@@ -12,7 +12,6 @@
 #include "cli/setting.hpp"
 
 #include <chrono>
-#include <expected>
 #include <functional>
 #include <optional>
 #include <span>
@@ -117,11 +116,9 @@ class CommandLine {
     std::string* target;
   };
 
-  /// The error says what is wrong with the value.
-  using Taken = std::expected<void, std::string>;
   struct Option {
     Flag flag;
-    std::function<Taken(Setting const&)> take;
+    std::function<void(Setting const&)> take;  ///< a value that complaint_about() lets through
     std::optional<Setting> given{};
   };
   friend Declared declared(Command const& command);

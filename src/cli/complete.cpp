@@ -48,7 +48,8 @@ int complete(CommandLine& line) {
       if (!candidate.help.empty()) text.append("\t").append(candidate.help);
       text += '\n';
     }
-  } catch (std::exception const&) {  // then there is nothing to offer
+  } catch (std::exception const&) {
+    text.clear();  // then there is nothing to offer
   }
   write_data(text);
   return number(ExitCode::ok);

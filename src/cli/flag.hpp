@@ -39,6 +39,17 @@ struct Flag {
   }
 };
 
+/// What is wrong with the value, if that can be seen from the flag alone: not one of its choices,
+/// no duration (DURATION), neither true nor false. Empty when nothing is.
+[[nodiscard]] std::string complaint_about(Flag const& flag, std::string_view value);
+
+/// What complaint_about() lets through for a flag that takes no value.
+[[nodiscard]] bool is_true(std::string_view value) noexcept;
+
+/// What it is not: `"xml" is none of table and json; did you mean ...?`
+[[nodiscard]] std::string no_choice(std::string_view given,
+                                    std::span<std::string_view const> choices);
+
 /// The environment variable of a command's flag; empty when it has none.
 [[nodiscard]] std::string variable_name(Command const& command, Flag const& flag);
 

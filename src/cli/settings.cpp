@@ -13,6 +13,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,22 +24,31 @@
 namespace holt::cli {
 namespace {
 
-std::vector<std::string> known_keys() {
-  std::vector<std::string> keys;
+using Keys = std::map<std::string, Flag, std::less<>>;
+
+/// All that a file may set.
+Keys known_keys() {
+  Keys keys;
   for (auto const* const command : all_commands()) {
     for (auto const& flag : declared(*command).flags) {
-      if (flag.scope != Flag::Scope::none) keys.push_back(key_name(*command, flag));
+      if (flag.scope != Flag::Scope::none) keys.try_emplace(key_name(*command, flag), flag);
     }
   }
   return keys;
 }
 
 /// The right word in the wrong table ([run] store, ttl without [run]), or a typo.
-std::string meant(std::string_view key, std::vector<std::string> const& known) {
+std::string meant(std::string_view key, Keys const& keys) {
+  std::vector<std::string_view> known;
+  std::string_view same;  // the shortest that ends as the key does
   auto const word = [](std::string_view text) { return text.substr(text.rfind('.') + 1); };
-  auto const same = std::ranges::find(known, word(key), word);
-  if (same != known.end()) return *same;
-  return std::string(nearest(key, {known.begin(), known.end()}));
+  for (auto const& [name, flag] : keys) {
+    known.push_back(name);
+    bool const shorter = same.empty() || name.size() < same.size();
+    if (word(name) == word(key) && shorter) same = name;
+  }
+  auto const close = nearest(key, known);
+  return std::string(same.empty() || word(close) == word(key) ? close : same);
 }
 
 }  // namespace
@@ -51,15 +62,18 @@ Settings Settings::read() {
   return settings;
 }
 
-void Settings::add(ConfigText const& file, std::vector<std::string> const& known) {
+void Settings::add(ConfigText const& file, Keys const& known) {
   for (auto& entry : parse_config(file.path, file.text)) {
-    if (std::ranges::find(known, entry.key) == known.end()) {
-      std::string message =
-          file.path + ':' + std::to_string(entry.line) + ": unknown key " + in_quotes(entry.key);
+    auto const where = file.path + ':' + std::to_string(entry.line) + ": ";
+    auto const found = known.find(entry.key);
+    if (found == known.end()) {
+      auto message = where + "unknown key " + in_quotes(entry.key);
       auto const right = meant(entry.key, known);
       if (!right.empty()) message += "; did you mean \"" + right + "\"?";
       throw UsageError(message, "holt config show --all, which lists every key");
     }
+    auto const wrong = complaint_about(found->second, entry.value);
+    if (!wrong.empty()) throw UsageError(where + entry.key + ": " + wrong);
     // The first to set it has won.
     in_files_.try_emplace(std::move(entry.key), std::move(entry.value),
                           Origin{file.kind, file.path, entry.line});

@@ -8,17 +8,17 @@
 #include "cli/flag.hpp"
 #include "cli/setting.hpp"
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace holt::cli {
 
 class Settings {
  public:
-  /// Reads the files. Throws UsageError, with file and line, for a file that is no TOML, and for a
-  /// key that no command has, with the nearest that one has.
+  /// Reads the files. Throws UsageError, with file and line, for a file that is no TOML, for a key
+  /// that no command has, with the nearest that one has, and for a value that cannot be right.
   [[nodiscard]] static Settings read();
 
   /// The value that wins: an environment variable (an empty one counts as not set), else the
@@ -26,7 +26,7 @@ class Settings {
   [[nodiscard]] std::optional<Setting> find(Command const& command, Flag const& flag) const;
 
  private:
-  void add(ConfigText const& file, std::vector<std::string> const& known);
+  void add(ConfigText const& file, std::map<std::string, Flag, std::less<>> const& known);
 
   std::map<std::string, Setting, std::less<>> in_files_;
 };

@@ -116,7 +116,8 @@ void WaitProgress::show() {
   std::optional<LeaseInfo> lease;
   try {
     lease = holt_.find(name_);
-  } catch (EngineError const&) {  // the wait itself will tell
+  } catch (EngineError const&) {
+    lease.reset();  // the wait itself will tell
   }
   if (lease) count_those_before(*lease);
   shown_ = true;

@@ -151,11 +151,17 @@ class ConfigTest(HoltCase):
                      "store = 'redis://me:secret@host'\n", "store = '@missing'\n",
                      "help = true\n", "output = \"\\u001b[31m\"\n"):
             self.write("project", text)
-            line = "lock list" if text.startswith("output") else "run --lock x -- true"
+            line = "run --lock x -- true"
             done = self.holt(*line.split(), cwd=self.inside)
+            text = text.replace("\0", "NUL\n")
             texts.append(f"{text}$ holt {line}\n{done.stderr}[{done.returncode}]\n")
         self.assertNotIn("secret@", "".join(texts).replace("me:secret@host'", ""))
         self.assert_golden("config_mistakes", "\n".join(texts))
+
+    def test_a_value_for_another_command_is_checked_too(self):
+        self.write("user", "[lock.acquire]\nwait = 'long'\n")
+        done = self.here(2, "lock", "list")
+        self.assertIn('config.toml:2: lock.acquire.wait: "long" ', done.stderr)
 
     def test_help_works_with_a_broken_file(self):
         self.write("project", "this is no TOML")
