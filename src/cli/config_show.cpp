@@ -31,7 +31,7 @@ struct Shown {
   std::optional<Setting> setting;
 };
 
-/// Every key that a command has, once.
+/// Every key that a command has, once; those of all commands first.
 std::vector<Shown> all_settings(CommandLine const& line) {
   auto const settings = Settings::read();
   std::vector<Shown> all;
@@ -45,10 +45,12 @@ std::vector<Shown> all_settings(CommandLine const& line) {
       all.push_back({std::move(key), variable_name(*command, flag), std::move(setting)});
     }
   }
+  std::ranges::stable_partition(
+      all, [](Shown const& shown) { return shown.key.find('.') == std::string::npos; });
   return all;
 }
 
-Record record_of(Shown const& shown, bool with_origin) {
+Record record_of(Shown const& shown, bool with_variable, bool with_origin) {
   constexpr std::array<std::string_view, 5> kinds{"flag", "environment", "project", "user",
                                                   "system"};
   auto const& setting = shown.setting;
@@ -60,7 +62,7 @@ Record record_of(Shown const& shown, bool with_origin) {
   return {
       {"key", "key", shown.key, shown.key},
       {"value", "value", value, printable(value)},
-      {"variable", with_origin ? "variable" : "", shown.variable, shown.variable},
+      {"variable", with_variable ? "variable" : "", shown.variable, shown.variable},
       {"set_by", with_origin ? "set by" : "", kind, kind},
       {"origin", with_origin ? "origin" : "", origin, printable(place)},
   };
@@ -72,13 +74,13 @@ int config_show(CommandLine& line) {
   StoreOptions store;
   OutputOption output;
   line.flag("--origin", with_origin, "also show the variable, and where the value comes from");
-  line.flag("--all", all, "also show what is set nowhere");
+  line.flag("--all", all, "also show what is set nowhere, and every variable");
   store.declare(line);
   output.declare(line);
   if (!line.parse()) return number(ExitCode::ok);
   std::vector<Record> records;
   for (auto const& shown : all_settings(line)) {
-    if (all || shown.setting) records.push_back(record_of(shown, with_origin));
+    if (all || shown.setting) records.push_back(record_of(shown, all || with_origin, with_origin));
   }
   if (records.empty() && output.form() == Output::table) talk("nothing is set: all is as it comes");
   write_records(output.form(), records);
