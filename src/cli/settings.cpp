@@ -73,7 +73,8 @@ void Settings::add(ConfigText const& file, Keys const& known) {
       throw UsageError(message, "holt config show --all, which lists every key");
     }
     auto const wrong = complaint_about(found->second, entry.value);
-    if (!wrong.empty()) throw UsageError(where + entry.key + ": " + wrong);
+    if (!wrong.empty())
+      throw UsageError(std::string(where).append(entry.key).append(": ").append(wrong));
     // The first to set it has won.
     in_files_.try_emplace(std::move(entry.key), std::move(entry.value),
                           Origin{file.kind, file.path, entry.line});
