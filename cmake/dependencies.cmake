@@ -33,7 +33,8 @@ holt_dep_archive(sqlite3 sqlite3.h libsqlite3.a)
 target_link_libraries(holt_dep::sqlite3 INTERFACE m ${CMAKE_DL_LIBS} Threads::Threads)
 
 # Debian has neither libfmt.a nor libspdlog.a: target holt_fmt compiles fmt once; spdlog, which is
-# header-only here, belongs in one file of src/cli, and CLI11 in one too.
+# header-only here, belongs in one file of src/cli, and CLI11 and toml++ in one each too.
 holt_dep_headers(fmt fmt/format.h)
 holt_dep_headers(spdlog spdlog/spdlog.h SPDLOG_FMT_EXTERNAL)
 holt_dep_headers(cli11 CLI/CLI.hpp)
+holt_dep_headers(tomlplusplus toml++/toml.h TOML_HEADER_ONLY=1 TOML_ENABLE_FORMATTERS=0)

@@ -3,10 +3,14 @@
 // nothing else: its texts, exit codes and help are replaced by ours.
 #include "cli/command_line.hpp"
 
+#include "cli/color.hpp"
 #include "cli/duration.hpp"
 #include "cli/failure.hpp"
+#include "cli/flag.hpp"
 #include "cli/help.hpp"
 #include "cli/nearest.hpp"
+#include "cli/setting.hpp"
+#include "cli/settings.hpp"
 #include "cli/stream.hpp"
 #include "cli/text.hpp"
 
@@ -15,6 +19,7 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -41,39 +46,86 @@ std::vector<std::string> with_empty_values_apart(std::vector<std::string> words)
 CommandLine::CommandLine(Command const& command, std::vector<std::string> arguments)
     : command_(command), arguments_(std::move(arguments)) {}
 
+Declared declared(Command const& command) {
+  CommandLine line(command, {});
+  line.only_declares_ = true;
+  static_cast<void>(command.run(line));
+  return line.declarations();
+}
+
 void CommandLine::flag(std::string_view names, bool& target, std::string_view help) {
-  options_.push_back({names, {}, help, [&target](std::string const&) { target = true; }});
+  options_.push_back({{.names = names, .placeholder = {}, .help = help},
+                      [&target](Setting const& given) { target = is_true(given.value); }});
 }
 
 void CommandLine::value(std::string_view names, std::string_view placeholder,
                         std::optional<std::string>& target, std::string_view help) {
-  options_.push_back(
-      {names, placeholder, help, [&target](std::string const& text) { target = text; }});
+  options_.push_back({{.names = names, .placeholder = placeholder, .help = help},
+                      [&target](Setting const& given) { target = given.value; }});
 }
 
 void CommandLine::duration(std::string_view names, std::optional<std::chrono::milliseconds>& target,
                            std::string_view help) {
-  auto const set = [&target, names](std::string const& text) {
-    auto const parsed = parse_duration(text);
-    if (!parsed) throw UsageError(std::string(names) + ": " + parsed.error());
-    target = *parsed;
-  };
-  options_.push_back({names, "DURATION", help, set});
+  options_.push_back({{.names = names, .placeholder = "DURATION", .help = help},
+                      [&target](Setting const& given) { target = *parse_duration(given.value); }});
+}
+
+void CommandLine::choice(std::string_view names, std::string_view placeholder,
+                         std::span<std::string_view const> choices,
+                         std::optional<std::string>& target, std::string_view help, Scope scope) {
+  options_.push_back({{names, placeholder, help, scope, choices},
+                      [&target](Setting const& given) { target = given.value; }});
+}
+
+void CommandLine::setting(std::string_view names, std::string_view placeholder,
+                          std::optional<Setting>& target, std::string_view help, Scope scope) {
+  options_.push_back(
+      {{names, placeholder, help, scope}, [&target](Setting const& given) { target = given; }});
+}
+
+void CommandLine::exclusive(std::string_view one, std::string_view other) {
+  exclusive_.emplace_back(one, other);
 }
 
 void CommandLine::word(std::string_view placeholder, std::string& target) {
-  words_.push_back({placeholder, &target, true});
+  words_.push_back({{placeholder}, &target});
+}
+
+void CommandLine::word(std::string_view placeholder, std::span<std::string_view const> choices,
+                       std::string& target) {
+  words_.push_back({{placeholder, true, choices}, &target});
 }
 
 void CommandLine::optional_word(std::string_view placeholder, std::string& target) {
-  words_.push_back({placeholder, &target, false});
+  words_.push_back({{placeholder, false}, &target});
 }
 
 void CommandLine::command_words(std::vector<std::string>& target) { command_words_ = &target; }
 
 bool CommandLine::parse() {
   bool help = false;
+  std::optional<std::string> color;
+  choice("--color", "WHEN", color_choices, color,
+         "auto (the default: on a terminal), always, never", Scope::shared);
   flag("-h,--help", help, "show this help");
+  options_.back().flag.scope = Scope::none;
+  if (only_declares_) return false;
+  auto const remaining = parse_flags();
+  if (options_.back().given) {
+    write_data(command_help(*this));
+    return false;
+  }
+  assign_words(remaining);
+  add_settings();
+  drop_excluded();
+  take_values();
+  if (color) set_color(*color);
+  parsed_ = true;
+  return true;
+}
+
+/// Notes the flags that are given. Answers the words that are left.
+std::vector<std::string> CommandLine::parse_flags() {
   CLI::App app;
   app.set_help_flag();
   app.allow_extras();
@@ -81,9 +133,9 @@ bool CommandLine::parse() {
   std::vector<CLI::Option*> parsed;
   std::string ignored;
   for (auto const& option : options_) {
-    std::string const names(option.names);
-    parsed.push_back(option.placeholder.empty() ? app.add_flag(names)
-                                                : app.add_option(names, ignored)->take_last());
+    std::string const names(option.flag.names);
+    parsed.push_back(option.flag.takes_value() ? app.add_option(names, ignored)->take_last()
+                                               : app.add_flag(names));
   }
   try {
     auto words = with_empty_values_apart(arguments_);
@@ -95,20 +147,79 @@ bool CommandLine::parse() {
   } catch (CLI::ParseError const& error) {
     throw UsageError(error.what(), help_command());
   }
-  auto const given = [&](CLI::Option const* option) { return option->count() > 0; };
-  if (given(parsed.back())) {
-    write_data(command_help(*this));
-    return false;
-  }
-  assign_words(app.remaining());
-  for (std::size_t i = 0; i + 1 < options_.size(); ++i) {
-    if (!given(parsed[i])) continue;
-    if (!options_[i].placeholder.empty() && parsed[i]->count() > 1) {
-      throw UsageError(std::string(options_[i].names) + " is given twice", help_command());
+  for (std::size_t i = 0; i < options_.size(); ++i) {
+    auto const count = parsed[i]->count();
+    if (count == 0) continue;
+    std::string const name(options_[i].flag.long_name());
+    if (options_[i].flag.takes_value() && count > 1) {
+      throw UsageError(name + " is given twice", help_command());
     }
-    options_[i].set(parsed[i]->results().back());
+    options_[i].given = Setting{parsed[i]->results().back(), {Origin::Kind::flag, name}};
   }
-  return true;
+  return app.remaining();
+}
+
+/// Adds what is set by variables and files to what is given as flags.
+void CommandLine::add_settings() {
+  auto const settings = command_.without_files ? Settings() : Settings::read();
+  for (auto& option : options_) {
+    if (!option.given) option.given = settings.find(command_, option.flag);
+  }
+}
+
+void CommandLine::drop_excluded() {
+  for (auto const& [one, other] : exclusive_) {
+    auto* const first = find(one);
+    auto* const second = find(other);
+    if (!first->given || !second->given) continue;
+    auto const kinds = std::pair(first->given->origin.kind, second->given->origin.kind);
+    if (kinds.first < kinds.second) second->given.reset();
+    if (kinds.second < kinds.first) first->given.reset();
+  }
+}
+
+void CommandLine::take_values() {
+  for (auto const& option : options_) {
+    if (!option.given) continue;
+    auto const wrong = complaint_about(option.flag, option.given->value);
+    if (!wrong.empty()) {
+      throw UsageError(option.given->origin.text() + ": " + wrong, help_command());
+    }
+    option.take(*option.given);
+  }
+}
+
+Declared CommandLine::declarations() const {
+  Declared all;
+  for (auto const& option : options_) all.flags.push_back(option.flag);
+  for (auto const& word : words_) all.words.push_back(word.declared);
+  all.runs_command = command_words_ != nullptr;
+  return all;
+}
+
+std::optional<Setting> CommandLine::given(Flag const& flag) const {
+  for (auto const& option : options_) {
+    bool const same = flag.scope == Scope::shared && option.flag.names == flag.names;
+    if (!same || !option.given || option.given->origin.kind != Origin::Kind::flag) continue;
+    return option.given;
+  }
+  return std::nullopt;
+}
+
+std::string CommandLine::set_elsewhere() const {
+  std::string text;
+  if (!parsed_) return text;
+  for (auto const& option : options_) {
+    if (!option.given || option.given->origin.kind == Origin::Kind::flag) continue;
+    if (!text.empty()) text += ", ";
+    text.append(option.flag.long_name()).append(" by ").append(option.given->origin.text());
+  }
+  return text;
+}
+
+CommandLine::Option* CommandLine::find(std::string_view long_name) {
+  auto const named = [=](Option const& option) { return option.flag.long_name() == long_name; };
+  return &*std::ranges::find_if(options_, named);
 }
 
 /// What CLI11 left over: words, flags that it does not know, and the first "--".
@@ -130,10 +241,16 @@ void CommandLine::assign_words(std::vector<std::string> const& remaining) {
     return;
   }
   for (std::size_t i = 0; i < words_.size(); ++i) {
+    auto const& [declared, target] = words_[i];
     if (i < words.size()) {
-      *words_[i].target = words[i];
-    } else if (words_[i].required) {
-      throw UsageError(std::string(words_[i].placeholder) + " is missing", help_command());
+      bool const is_choice =
+          std::ranges::find(declared.choices, words[i]) != declared.choices.end();
+      if (!declared.choices.empty() && !is_choice) {
+        throw UsageError(no_choice(words[i], declared.choices), help_command());
+      }
+      *target = words[i];
+    } else if (declared.required) {
+      throw UsageError(std::string(declared.placeholder) + " is missing", help_command());
     }
   }
   if (words.size() > words_.size()) {
@@ -144,11 +261,8 @@ void CommandLine::assign_words(std::vector<std::string> const& remaining) {
 void CommandLine::refuse_flag(std::string const& flag) const {
   auto const name = flag.substr(0, flag.find('='));
   std::vector<std::string_view> known;
-  for (auto const& option : options_) {
-    auto const comma = option.names.find(',');
-    known.push_back(comma == std::string_view::npos ? option.names
-                                                    : option.names.substr(comma + 1));
-  }
+  known.reserve(options_.size());
+  for (auto const& option : options_) known.push_back(option.flag.long_name());
   auto const meant = nearest(name, known);
   std::string message = "unknown flag " + in_quotes(name);
   if (!meant.empty()) message += "; did you mean " + std::string(meant) + "?";

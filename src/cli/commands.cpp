@@ -2,10 +2,15 @@
 #include "cli/commands.hpp"
 
 #include "cli/command_line.hpp"
+#include "cli/failure.hpp"
+#include "cli/flag.hpp"
+#include "cli/nearest.hpp"
+#include "cli/text.hpp"
 
 #include <algorithm>
 #include <array>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -23,10 +28,14 @@ constexpr auto table = std::to_array<Command const*>({
     &lock_watch_command,
     &lock_break_command,
     &doctor_command,
+    &config_show_command,
+    &completion_command,
     &demo_command,
     &version_command,
     &help_command,
     &demo_worker_command,
+    &complete_command,
+    &docs_command,
 });
 
 std::string_view first_word(std::string_view words) { return words.substr(0, words.find(' ')); }
@@ -55,6 +64,25 @@ std::vector<std::string_view> known_words(std::string_view group) {
     if (group.empty() && (words.empty() || words.back() != first)) words.push_back(first);
   }
   return words;
+}
+
+std::vector<Flag> shared_flags() {
+  std::vector<Flag> shared;
+  for (auto const* const command : table) {
+    for (auto const& flag : declared(*command).flags) {
+      bool const is_new = std::ranges::find(shared, flag.names, &Flag::names) == shared.end();
+      if (flag.scope == Flag::Scope::shared && is_new) shared.push_back(flag);
+    }
+  }
+  return shared;
+}
+
+void refuse_command(std::string_view group, std::string_view word) {
+  std::string const holt = group.empty() ? "holt" : "holt " + std::string(group);
+  std::string message = in_quotes(word) + " is no command of " + holt;
+  auto const meant = nearest(word, known_words(group));
+  if (!meant.empty()) message += "; did you mean \"" + std::string(meant) + "\"?";
+  throw UsageError(message, holt + " --help");
 }
 
 }  // namespace holt::cli

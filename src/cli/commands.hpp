@@ -4,6 +4,7 @@
 // commands.cpp.
 
 #include "cli/command_line.hpp"
+#include "cli/flag.hpp"
 
 #include <span>
 #include <string_view>
@@ -21,6 +22,10 @@ extern Command const lock_list_command;
 extern Command const lock_watch_command;
 extern Command const lock_break_command;
 extern Command const doctor_command;
+extern Command const config_show_command;
+extern Command const completion_command;
+extern Command const complete_command;
+extern Command const docs_command;
 extern Command const demo_command;
 extern Command const demo_worker_command;
 extern Command const version_command;
@@ -34,6 +39,12 @@ extern Command const help_command;
 
 /// The command of exactly these words; null when there is none.
 [[nodiscard]] Command const* find_command(std::string_view words) noexcept;
+
+/// The flags that mean the same in every command that has them, each once.
+[[nodiscard]] std::vector<Flag> shared_flags();
+
+/// Throws UsageError for a word that is no command (of the group), with the nearest that is one.
+[[noreturn]] void refuse_command(std::string_view group, std::string_view word);
 
 /// The second words of a group's commands, or (group empty) all first words; no hidden ones.
 [[nodiscard]] std::vector<std::string_view> known_words(std::string_view group);

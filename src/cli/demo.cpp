@@ -2,11 +2,13 @@
 // holt demo: what a lock with fences does when all goes well, when its holder is killed, and when
 // its holder is stopped and goes on too late. On a store of its own, which is removed afterwards.
 
+#include "cli/color.hpp"
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
 #include "cli/demo_stage.hpp"
 #include "cli/demo_story.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/progress.hpp"
 #include "cli/signals.hpp"
 #include "cli/stream.hpp"
 
@@ -17,6 +19,7 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -64,11 +67,15 @@ std::chrono::nanoseconds median(std::vector<std::chrono::nanoseconds> times) {
   return *middle;
 }
 
+std::string truth(bool value) {
+  return value ? "true" : styled(Style::red, "FALSE", STDOUT_FILENO);
+}
+
 void print_summary(Facts const& facts) {
   auto const row = [](char const* what, std::string const& value) {
     write_data(fmt::format("  {:<34}{}\n", what, value));
   };
-  write_data("\nSummary\n");
+  write_data('\n' + styled(Style::bold, "Summary", STDOUT_FILENO) + '\n');
   row("clean hand-overs", fmt::format("{}, median {:.2f} ms, slowest {:.2f} ms",
                                       facts.handovers.size(), in_ms(median(facts.handovers)),
                                       in_ms(*std::ranges::max_element(facts.handovers))));
@@ -76,12 +83,14 @@ void print_summary(Facts const& facts) {
       fmt::format("{:.1f} ms after the lease ended", in_ms(facts.after_kill)));
   row("after SIGSTOP, next holder",
       fmt::format("{:.1f} ms after the lease ended", in_ms(facts.after_stop)));
-  row("the stopped one saw held() false", facts.stopped_one_knew ? "true" : "FALSE");
-  row("its late write was refused", facts.late_write_refused ? "true" : "FALSE");
-  row("no two holders at once", facts.one_at_a_time() ? "true" : "FALSE");
+  row("the stopped one saw held() false", truth(facts.stopped_one_knew));
+  row("its late write was refused", truth(facts.late_write_refused));
+  row("no two holders at once", truth(facts.one_at_a_time()));
 }
 
 int demo(CommandLine& line) {
+  ProgressOption progress;
+  progress.declare(line);
   if (!line.parse()) return number(ExitCode::ok);
   line.doing = "play the demo";
   BlockedSignals const blocked(ending_signals());  // Ctrl-C cleans up too,
@@ -90,7 +99,7 @@ int demo(CommandLine& line) {
   auto const url = "sqlite://" + (folder.path() / "holt.db").string();
   auto holt = holt::open(url);
   Stage stage(demo_workers, url);
-  auto const facts = Story(stage, holt).tell();
+  auto const facts = Story(stage, holt, progress.form()).tell();
   print_summary(facts);
   return number(facts.all_true() ? ExitCode::ok : ExitCode::failed);
 }
@@ -99,7 +108,7 @@ int demo(CommandLine& line) {
 
 constinit Command const demo_command{
     .words = "demo",
-    .synopsis = {},
+    .synopsis = "[options]",
     .summary = "See locks, fences and hand-overs at work, in ten seconds",
     .examples = "  holt demo\n",
     .details =

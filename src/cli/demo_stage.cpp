@@ -22,6 +22,7 @@
 #include <charconv>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -34,6 +35,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds patience{10'000};
+constexpr milliseconds tick{100};
 constexpr int worker_socket = 3;  // its number in the worker
 
 [[noreturn]] void fail(char const* what, int error = errno) {
@@ -115,10 +117,14 @@ void Stage::signal(int worker, int signal) const noexcept {
   ::kill(workers_.at(static_cast<std::size_t>(worker - 1)).pid, signal);
 }
 
-Message Stage::next() {
+Message Stage::next(std::function<void()> const& meanwhile) {
   std::vector<pollfd> events{{signals_.get(), POLLIN, 0}};
   for (auto const& worker : workers_) events.push_back({worker.socket.get(), POLLIN, 0});
-  int const ready = ::poll(events.data(), events.size(), static_cast<int>(patience.count()));
+  int ready = 0;
+  for (auto waited = tick; ready <= 0 && waited <= patience; waited += tick) {
+    ready = ::poll(events.data(), events.size(), static_cast<int>(tick.count()));
+    if (ready <= 0) meanwhile();
+  }
   if (ready <= 0) throw Failure(ExitCode::failed, "no worker has said anything for ten seconds");
   if (events[0].revents != 0) end_by_signal();
   auto const event = std::ranges::find_if(events, [](pollfd const& e) { return e.revents != 0; });
@@ -141,6 +147,8 @@ void Stage::pause(milliseconds time) {
 void Stage::end_by_signal() {
   signalfd_siginfo info{};
   static_cast<void>(::read(signals_.get(), &info, sizeof info));
+  auto const second = ending_signals();
+  ::pthread_sigmask(SIG_UNBLOCK, &second, nullptr);
   throw Failure(static_cast<ExitCode>(128 + info.ssi_signo), "interrupted");
 }
 

@@ -14,6 +14,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,11 +42,11 @@ class Stage {
   void tell(int worker, std::string_view word);
   void signal(int worker, int signal) const noexcept;
 
-  /// The next message of any worker. Throws Failure when none comes for ten seconds, and
-  /// as pause() does.
-  [[nodiscard]] Message next();
+  /// The next message of any worker; `meanwhile` is called ten times a second until it comes.
+  /// Throws Failure when none comes for ten seconds, and as pause() does.
+  [[nodiscard]] Message next(std::function<void()> const& meanwhile);
 
-  /// Lets time pass. Throws Failure on Ctrl-C and its kin.
+  /// Lets time pass. Throws Failure on Ctrl-C and its kin; a second one ends the process at once.
   void pause(std::chrono::milliseconds time);
 
  private:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/demo_story.hpp"
 
+#include "cli/color.hpp"
 #include "cli/demo_stage.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/failure.hpp"
@@ -12,6 +13,7 @@
 #include <fmt/format.h>
 
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -36,7 +38,19 @@ double in_s(std::chrono::nanoseconds time) { return std::chrono::duration<double
 
 Instant instant(std::int64_t nanoseconds) { return Instant(BootClock::duration(nanoseconds)); }
 
-void say(std::string const& line) { write_data(line + '\n'); }
+void say(std::string const& line) {
+  clear_line();
+  write_data(line + '\n');
+}
+
+/// What goes wrong, on purpose.
+void say_trouble(std::string const& line) {
+  say('\n' + styled(Style::yellow, line, STDOUT_FILENO));
+}
+
+std::string fence_text(std::uint64_t fence) {
+  return styled(Style::bold, fmt::format("fence {}", fence), STDOUT_FILENO);
+}
 
 }  // namespace
 
@@ -58,8 +72,8 @@ bool Facts::all_true() const noexcept {
          other_writes_accepted && one_at_a_time();
 }
 
-Story::Story(Stage& stage, Holt& holt) noexcept
-    : stage_(stage), holt_(holt), start_(BootClock::now()) {}
+Story::Story(Stage& stage, Holt& holt, Progress progress) noexcept
+    : stage_(stage), holt_(holt), progress_(progress), start_(BootClock::now()) {}
 
 Facts Story::tell() {
   say(fmt::format("{} workers want the same lock. Its lease lives {:.0f} s unless it is renewed.\n",
@@ -89,8 +103,8 @@ void Story::killed_holder() {
   killed_ = stay.worker;
   stage_.signal(stay.worker, SIGKILL);
   stay.until = BootClock::now();
-  say(
-      fmt::format("\nWorker {} is killed (SIGKILL) while it holds the lock. Its lease has {:.2f} s "
+  say_trouble(
+      fmt::format("Worker {} is killed (SIGKILL) while it holds the lock. Its lease has {:.2f} s "
                   "left.",
                   stay.worker, in_s(end - stay.until)));
   facts_.after_kill = enter_next(end, "after that lease ended");
@@ -102,15 +116,16 @@ void Story::stopped_holder() {
   auto const worker = facts_.stays[stopped].worker;
   auto const end = end_of_lease();
   stage_.signal(worker, SIGSTOP);
-  say(fmt::format(
-      "\nWorker {} is stopped (SIGSTOP) while it holds the lock. Its lease has {:.2f} s "
-      "left.",
-      worker, in_s(end - BootClock::now())));
+  say_trouble(
+      fmt::format("Worker {} is stopped (SIGSTOP) while it holds the lock. Its lease has {:.2f} s "
+                  "left.",
+                  worker, in_s(end - BootClock::now())));
   facts_.after_stop = enter_next(end, "after that lease ended");
   auto const good = write(facts_.stays.back());
   facts_.other_writes_accepted &= good.accepted;
   print_write(facts_.stays.back(), good);
-  say(fmt::format("\nWorker {} goes on (SIGCONT) and writes, as if nothing had happened.", worker));
+  say_trouble(
+      fmt::format("Worker {} goes on (SIGCONT) and writes, as if nothing had happened.", worker));
   stage_.signal(worker, SIGCONT);
   auto const late = write(facts_.stays[stopped]);
   print_write(facts_.stays[stopped], late);
@@ -120,8 +135,9 @@ void Story::stopped_holder() {
   leave();
 }
 
-/// The next message that begins with `word`; others are kept for later.
-Message Story::expect(std::string_view word) {
+/// The next message that begins with `word`; others are kept for later. Until then it is told when
+/// the lease will end.
+Message Story::expect(std::string_view word, Instant end) {
   while (true) {
     auto const found = std::ranges::find(unread_, word, &Message::word);
     if (found != unread_.end()) {
@@ -129,7 +145,7 @@ Message Story::expect(std::string_view word) {
       unread_.erase(found);
       return message;
     }
-    auto message = stage_.next();
+    auto message = stage_.next([&] { count_down(end); });
     if (message.word != "gone") {
       unread_.push_back(std::move(message));
     } else if (message.worker != killed_) {
@@ -139,7 +155,7 @@ Message Story::expect(std::string_view word) {
 }
 
 std::chrono::nanoseconds Story::enter_next(Instant since, std::string const& what) {
-  auto const message = expect("entered");
+  auto const message = expect("entered", since);
   Stay const stay{.worker = message.worker,
                   .fence = static_cast<std::uint64_t>(message.numbers.at(0)),
                   .from = instant(message.numbers.at(1)),
@@ -148,7 +164,7 @@ std::chrono::nanoseconds Story::enter_next(Instant since, std::string const& wha
   // The store tells the end of a lease in whole milliseconds, rounded down.
   auto const later = std::max(stay.from - since, std::chrono::nanoseconds(0));
   auto const gap = what.empty() ? "" : fmt::format("{:.2f} ms {}", in_ms(later), what);
-  print(stay.from, stay.worker, "enters", fmt::format("fence {}   {}", stay.fence, gap));
+  print(stay.from, stay.worker, "enters", fmt::format("{}   {}", fence_text(stay.fence), gap));
   return later;
 }
 
@@ -163,9 +179,9 @@ Story::Write Story::write(Stay const& stay) {
 void Story::print_write(Stay const& stay, Write const& write) const {
   auto const now = BootClock::now();
   if (!write.held) print(now, stay.worker, "asks", "held() is false: it could have known");
-  auto const verdict =
-      write.accepted ? "accepted" : fmt::format("REFUSED: {} was here", resource_.highest());
-  print(now, stay.worker, "writes", fmt::format("fence {}   {}", stay.fence, verdict));
+  auto const refused = fmt::format("REFUSED: {} was here", resource_.highest());
+  auto const verdict = write.accepted ? "accepted" : styled(Style::red, refused, STDOUT_FILENO);
+  print(now, stay.worker, "writes", fmt::format("{}   {}", fence_text(stay.fence), verdict));
 }
 
 Stay Story::leave() {
@@ -180,6 +196,16 @@ Instant Story::end_of_lease() {
   auto const lease = holt_.find(demo_lock);
   if (!lease) throw Failure(ExitCode::failed, "the store knows no holder, though there is one");
   return BootClock::now() + lease->expires_in;
+}
+
+void Story::count_down(Instant end) const {
+  auto const left = std::chrono::floor<std::chrono::milliseconds>(end - BootClock::now());
+  if (left < 0ms) return;
+  if (progress_ == Progress::line) {
+    show_line(fmt::format("  the others wait for its lease to end: {:.1f} s", in_s(left)));
+  } else if (progress_ == Progress::json) {
+    talk_plainly(fmt::format(R"({{"event":"waiting","lease_ends_in_ms":{}}})", left.count()));
+  }
 }
 
 void Story::print(Instant when, int worker, std::string_view what, std::string const& more) const {

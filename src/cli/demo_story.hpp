@@ -4,6 +4,7 @@
 // and a resource that refuses a lower fence than it has seen.
 
 #include "cli/demo_stage.hpp"
+#include "cli/progress.hpp"
 
 #include <holt/clock.hpp>
 #include <holt/open.hpp>
@@ -60,7 +61,7 @@ struct Facts {
 /// Plays it and prints it as it happens. Throws Failure when a worker does not play its part.
 class Story {
  public:
-  Story(Stage& stage, Holt& holt) noexcept;
+  Story(Stage& stage, Holt& holt, Progress progress) noexcept;
 
   [[nodiscard]] Facts tell();
 
@@ -76,17 +77,20 @@ class Story {
   void killed_holder();
   void stopped_holder();
 
-  [[nodiscard]] Message expect(std::string_view word);
+  [[nodiscard]] Message expect(std::string_view word, Instant end = {});
   /// Waits for the next holder; how long after `since` it came, which `what` says in words.
   std::chrono::nanoseconds enter_next(Instant since, std::string const& what);
   [[nodiscard]] Write write(Stay const& stay);
   void print_write(Stay const& stay, Write const& write) const;
   Stay leave();
   [[nodiscard]] Instant end_of_lease();
+  /// Tells how long the lease that all wait for has to live.
+  void count_down(Instant end) const;
   void print(Instant when, int worker, std::string_view what, std::string const& more) const;
 
   Stage& stage_;
   Holt& holt_;
+  Progress progress_;
   Instant start_;
   FencedResource resource_;
   Facts facts_;

@@ -57,11 +57,11 @@ void write(Lock const& lock) {
 }
 
 int demo_worker(CommandLine& line) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  ::setenv("HOLT_LOG_LEVEL", "off", 0);
   StoreOptions store;
   store.declare(line);
   if (!line.parse()) return number(ExitCode::ok);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  ::setenv("HOLT_LOG_LEVEL", "off", 0);
   auto holt = store.open();
   std::optional<Lock> lock;
   std::array<char, 64> buffer{};
@@ -86,6 +86,7 @@ constinit Command const demo_worker_command{
     .run = &demo_worker,
     .runs_child = false,
     .hidden = true,
+    .without_files = true,
 };
 
 }  // namespace holt::cli

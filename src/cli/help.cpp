@@ -7,6 +7,7 @@
 #include "cli/text.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -25,16 +26,32 @@ constexpr std::string_view top_examples =
     "  holt lock list                            who holds what\n";
 
 constexpr std::string_view top_settings =
-    "Options of the commands that use a store:\n"
-    "  --store URL       where the leases are kept (HOLT_STORE); without it a file of yours,\n"
-    "                    $XDG_STATE_HOME/holt/holt.db\n"
-    "  --instance NAME   whose leases: instances do not see each other (HOLT_INSTANCE, else\n"
-    "                    \"default\")\n"
-    "A flag wins over its environment variable. Durations are written 500ms, 30s, 5m, 1h30m.\n"
+    "Options that mean the same in every command that has them:\n"
+    "  --store URL           where the leases are kept; without it a file of yours,\n"
+    "                        $XDG_STATE_HOME/holt/holt.db. @FILE or - (stdin) for a URL that\n"
+    "                        carries a password\n"
+    "  --instance INSTANCE   whose leases: instances do not see each other (\"default\")\n"
+    "  --color WHEN          auto, always or never; auto is on a terminal, and heeds NO_COLOR\n"
+    "                        and CLICOLOR_FORCE\n"
+    "  --progress FORM       what it waits for, on stderr: auto, plain, quiet or json; auto is a\n"
+    "                        line that is kept up to date on a terminal, plain lines else\n"
+    "Durations are written 500ms, 30s, 5m, 1h30m.\n"
+    "\n"
+    "Every flag can be set by a variable or in a file; holt config show --all lists them:\n"
+    "  --store URL of any command    HOLT_STORE      store = \"URL\"\n"
+    "  holt run --ttl 5m             HOLT_RUN_TTL    [run] and below it ttl = \"5m\"\n"
+    "A flag wins over its variable, that over the project's .holt.toml (in this folder or above),\n"
+    "that over $XDG_CONFIG_HOME/holt/config.toml, that over /etc/holt/config.toml.\n"
     "\n"
     "Log of lease events on stderr:\n"
     "  HOLT_LOG_LEVEL    debug, info, warn (the default), error or off\n"
     "  HOLT_LOG_FORMAT   text (the default) or json\n";
+
+struct Group {
+  std::string_view word;
+  std::string_view summary;
+  std::string_view examples;
+};
 
 constexpr std::string_view lock_examples =
     "  holt lock list                            who holds what\n"
@@ -42,6 +59,15 @@ constexpr std::string_view lock_examples =
     "  holt lock break deploy --reason \"host is gone\"\n"
     "  holt lock try deploy --ttl 10m -o json    for scripts: take it, keep the owner\n"
     "  holt lock release deploy --owner OWNER\n";
+
+constexpr std::string_view config_examples =
+    "  holt config show --origin                 what is set, and where\n";
+
+constexpr std::array groups{
+    Group{"", "Holt coordinates replicas on the database they already run.", top_examples},
+    Group{"lock", "Take, show and break locks.", lock_examples},
+    Group{"config", "See what is configured, and where.", config_examples},
+};
 
 std::string two_columns(Rows const& rows) {
   std::size_t width = 0;
@@ -53,12 +79,12 @@ std::string two_columns(Rows const& rows) {
 
 Rows option_rows(CommandLine const& line) {
   Rows rows;
-  for (auto const& option : line.options()) {
-    std::string names(option.names);
+  for (auto const& flag : line.declarations().flags) {
+    std::string names(flag.names);
     if (auto const comma = names.find(','); comma != std::string::npos)
       names.insert(comma + 1, " ");
-    if (!option.placeholder.empty()) names.append(" ").append(option.placeholder);
-    rows.emplace_back(std::move(names), option.help);
+    if (flag.takes_value()) names.append(" ").append(flag.placeholder);
+    rows.emplace_back(std::move(names), flag.help);
   }
   return rows;
 }
@@ -86,16 +112,24 @@ std::string command_help(CommandLine const& line) {
   return text;
 }
 
+std::string_view group_summary(std::string_view group) {
+  auto const found = std::ranges::find(groups, group, &Group::word);
+  return found == groups.end() ? std::string_view() : found->summary;
+}
+
+std::string_view group_examples(std::string_view group) {
+  auto const found = std::ranges::find(groups, group, &Group::word);
+  return found == groups.end() ? std::string_view() : found->examples;
+}
+
 std::string group_help(std::string_view group) {
   Rows rows;
   for (auto const* const command : all_commands()) {
     bool const inside = group.empty() || command->words.starts_with(std::string(group) + ' ');
     if (inside && !command->hidden) rows.emplace_back(command->words, command->summary);
   }
-  std::string text = group.empty() ? "Holt coordinates replicas on the database they already run.\n"
-                                   : "Take, show and break locks.\n";
-  text += "\nExamples:\n";
-  text += group.empty() ? top_examples : lock_examples;
+  std::string text(group_summary(group));
+  text.append("\n\nExamples:\n").append(group_examples(group));
   text += "\nCommands (holt COMMAND --help says more):\n" + two_columns(rows);
   if (!group.empty()) return text;
   text.append("\n").append(top_settings);

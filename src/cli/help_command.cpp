@@ -4,10 +4,8 @@
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/failure.hpp"
 #include "cli/help.hpp"
 #include "cli/stream.hpp"
-#include "cli/text.hpp"
 
 #include <string>
 #include <vector>
@@ -27,7 +25,10 @@ int show_help(CommandLine& line) {
   }
   auto const words = second.empty() ? first : first + ' ' + second;
   auto const* const command = find_command(words);
-  if (command == nullptr) throw UsageError(in_quotes(words) + " is no command", "holt help");
+  if (command == nullptr) {
+    bool const in_group = !second.empty() && is_group(first);
+    refuse_command(in_group ? first : "", in_group ? second : first);
+  }
   CommandLine asked(*command, {"--help"});
   return command->run(asked);
 }
@@ -44,6 +45,7 @@ constinit Command const help_command{
         "  holt help lock break\n",
     .details = {},
     .run = &show_help,
+    .without_files = true,
 };
 
 }  // namespace holt::cli

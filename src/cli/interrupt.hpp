@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Turns Ctrl-C (and TERM, HUP, QUIT) into a stop token while a call of the library blocks this
-// thread; on request also that nobody reads our output any more. A second signal ends the process
-// at once, for those who cannot wait.
+// thread for long; on request also that nobody reads our output any more. What interruptible.hpp
+// says of the first and the second signal holds here too: the first leaves time_to_clean_up, the
+// second leaves none.
 
 #include "cli/descriptor.hpp"
 
-#include <atomic>
+#include <memory>
 #include <stop_token>
 #include <thread>
 
@@ -22,19 +23,17 @@ class Interrupt {
   Interrupt(Interrupt const&) = delete;
   Interrupt& operator=(Interrupt const&) = delete;
 
-  [[nodiscard]] std::stop_token token() const noexcept { return stop_.get_token(); }
+  [[nodiscard]] std::stop_token token() const noexcept;
 
-  /// The signal that came; 0 when none did, though the token may have fired: nobody reads.
-  [[nodiscard]] int signal() const noexcept { return signal_; }
+  /// Stops listening. Answers the signal that came, 0 when none did, though the token may have
+  /// fired: nobody reads. One that comes later stays with the process. If one came, the process has
+  /// the rest of time_to_clean_up.
+  int finish() noexcept;
 
  private:
-  void listen() noexcept;
+  struct Shared;
 
-  int output_;
-  Descriptor signals_;
-  Descriptor done_;
-  std::stop_source stop_;
-  std::atomic<int> signal_ = 0;
+  std::shared_ptr<Shared> shared_;
   std::thread thread_;
 };
 

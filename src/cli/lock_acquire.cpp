@@ -5,6 +5,7 @@
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/lock_take.hpp"
+#include "cli/progress.hpp"
 
 #include <holt/lock.hpp>
 
@@ -16,11 +17,13 @@ namespace {
 
 int lock_acquire(CommandLine& line) {
   LockTakeOptions options;
+  ProgressOption progress;
   std::optional<std::chrono::milliseconds> wait;
   line.duration("--wait", wait, "give up when it is not free by then (default: wait for ever)");
   options.declare(line);
+  progress.declare(line);
   if (!line.parse()) return number(ExitCode::ok);
-  return take_and_leave(line, options, wait.value_or(wait_forever));
+  return take_and_leave(line, options, wait.value_or(wait_forever), progress.form());
 }
 
 }  // namespace

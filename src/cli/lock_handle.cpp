@@ -10,24 +10,22 @@
 #include <holt/lease.hpp>
 #include <holt/open.hpp>
 
-#include <cstdlib>
 #include <string>
 
 namespace holt::cli {
 
 void HandleOptions::declare(CommandLine& line) {
   line.word("NAME", name_);
-  line.value("--owner", "OWNER", owner_, "the owner that try or acquire printed (HOLT_OWNER)");
+  line.setting("--owner", "OWNER", owner_, "the owner that try or acquire printed (HOLT_OWNER)",
+               CommandLine::Scope::shared);
 }
 
 Handle HandleOptions::handle() const {
   Name const name(name_);
-  auto const* const variable = std::getenv("HOLT_OWNER");
-  auto const text = owner_.value_or(variable == nullptr ? "" : variable);
-  if (text.empty()) {
+  if (!owner_ || owner_->value.empty()) {
     throw UsageError("the owner is missing", "--owner OWNER, as holt lock try printed it");
   }
-  auto owner = Owner::parse(text);
+  auto owner = Owner::parse(owner_->value);
   if (!owner) throw UsageError(owner.error());
   return {name, *owner};
 }

@@ -3,6 +3,7 @@
 // What `holt lock extend` and `holt lock release` share: acting on a lock by name and owner.
 
 #include "cli/command_line.hpp"
+#include "cli/setting.hpp"
 
 #include <holt/lease.hpp>
 #include <holt/open.hpp>
@@ -17,14 +18,14 @@ class HandleOptions {
   /// Declares NAME and --owner.
   void declare(CommandLine& line);
 
-  /// The handle they make; the owner else from HOLT_OWNER. Throws UsageError and InvalidArgument.
+  /// The handle they make. Throws UsageError and InvalidArgument.
   [[nodiscard]] Handle handle() const;
 
   [[nodiscard]] std::string const& name() const noexcept { return name_; }
 
  private:
   std::string name_;
-  std::optional<std::string> owner_;
+  std::optional<Setting> owner_;
 };
 
 /// Throws the Failure for a lock that this owner does not hold: not_found when nobody holds it,

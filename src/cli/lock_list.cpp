@@ -61,7 +61,7 @@ constinit Command const lock_list_command{
         "  holt lock list\n"
         "  holt lock list deploy/ -o json\n"
         "  holt lock list -o name\n",
-    .details = {},
+    .details = "With PREFIX only those whose names start with it.\n",
     .run = &lock_list,
 };
 

@@ -28,7 +28,8 @@ void LockTakeOptions::declare(CommandLine& line) {
   output.declare(line);
 }
 
-int take_and_leave(CommandLine& line, LockTakeOptions const& options, milliseconds wait) {
+int take_and_leave(CommandLine& line, LockTakeOptions const& options, milliseconds wait,
+                   Progress progress) {
   auto const form = options.output.form();
   line.doing = "take lock " + in_quotes(options.name);
   Name const name(options.name);
@@ -36,7 +37,8 @@ int take_and_leave(CommandLine& line, LockTakeOptions const& options, millisecon
   BlockedSignals const blocked(ending_signals());
   auto const ttl = options.take.ttl_or_default();
   auto const note = options.take.note.value_or("");
-  auto lock = take_lock(holt, name, {.ttl = ttl, .wait = wait, .renew = false, .note = note});
+  auto lock =
+      take_lock(holt, name, {.ttl = ttl, .wait = wait, .renew = false, .note = note}, progress);
   if (!lock) {
     line.doing.clear();
     throw Failure(ExitCode::conflict, refusal(name, lock.error(), wait),

@@ -5,6 +5,7 @@
 
 #include "cli/command_line.hpp"
 #include "cli/output.hpp"
+#include "cli/progress.hpp"
 #include "cli/store.hpp"
 #include "cli/take_lock.hpp"
 
@@ -25,6 +26,6 @@ struct LockTakeOptions {
 /// Takes it, waiting up to `wait`, and prints the handle. Answers the exit status.
 /// Throws Failure{conflict} when it is not free.
 int take_and_leave(CommandLine& line, LockTakeOptions const& options,
-                   std::chrono::milliseconds wait);
+                   std::chrono::milliseconds wait, Progress progress);
 
 }  // namespace holt::cli

@@ -5,6 +5,7 @@
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/lock_take.hpp"
+#include "cli/progress.hpp"
 
 #include <chrono>
 
@@ -15,7 +16,7 @@ int lock_try(CommandLine& line) {
   LockTakeOptions options;
   options.declare(line);
   if (!line.parse()) return number(ExitCode::ok);
-  return take_and_leave(line, options, std::chrono::milliseconds(0));
+  return take_and_leave(line, options, std::chrono::milliseconds(0), Progress::plain);
 }
 
 }  // namespace

@@ -101,11 +101,12 @@ milliseconds time_until(Instant end) {
 
 /// Until something ends it. Answers the exit status.
 int follow(Watch watch, Output form, Instant end) {
-  Interrupt const interrupt(STDOUT_FILENO);
+  Interrupt interrupt(STDOUT_FILENO);
   do {
     write_events(form, watch.next(time_until(end), interrupt.token()));
   } while (!interrupt.token().stop_requested() && BootClock::now() < end);
-  return interrupt.signal() == 0 ? number(ExitCode::ok) : 128 + interrupt.signal();
+  auto const signal = interrupt.finish();
+  return signal == 0 ? number(ExitCode::ok) : 128 + signal;
 }
 
 int lock_watch(CommandLine& line) {

@@ -2,10 +2,12 @@
 // The holt command: finds the command that is asked for, runs it, and turns every failure into two
 // lines on stderr and an exit code.
 
+#include "cli/color.hpp"
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/failure.hpp"
+#include "cli/flag.hpp"
 #include "cli/help.hpp"
 #include "cli/log.hpp"
 #include "cli/nearest.hpp"
@@ -17,7 +19,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
+#include <cstdlib>
 #include <exception>
 #include <new>
 #include <string>
@@ -30,26 +32,26 @@ namespace {
 
 using Arguments = std::vector<std::string>;
 
-[[noreturn]] void refuse_word(std::string_view group, std::string const& word) {
-  std::string const holt = group.empty() ? "holt" : "holt " + std::string(group);
-  std::string message = in_quotes(word) + " is no command of " + holt;
-  auto const meant = nearest(word, known_words(group));
-  if (!meant.empty()) message += "; did you mean \"" + std::string(meant) + "\"?";
-  throw UsageError(message, holt + " --help");
+[[noreturn]] void refuse_leading_flag(std::string_view name) {
+  std::string message = "unknown flag " + in_quotes(name);
+  std::vector<std::string_view> known;
+  for (auto const& flag : shared_flags()) known.push_back(flag.long_name());
+  auto const meant = nearest(name, known);
+  if (!meant.empty()) message += "; did you mean " + std::string(meant) + "?";
+  throw UsageError(message, "holt --help");
 }
 
 /// Options that stand before the command ("holt --store URL lock list") move behind it.
 /// Answers how many words they are.
 std::size_t leading_options(Arguments const& arguments) {
-  constexpr std::array<std::string_view, 4> with_value{"--store", "--instance", "-o", "--output"};
   std::size_t count = 0;
   while (count < arguments.size() && arguments[count].starts_with("-")) {
-    auto const& flag = arguments[count];
-    auto const name = std::string_view(flag).substr(0, flag.find('='));
-    if (std::ranges::find(with_value, name) == with_value.end()) {
-      throw UsageError("unknown flag " + in_quotes(name), "holt --help");
-    }
-    count += flag.size() == name.size() ? 2 : 1;
+    auto const& word = arguments[count];
+    auto const name = std::string_view(word).substr(0, word.find('='));
+    auto const flags = shared_flags();
+    auto const flag = std::ranges::find_if(flags, [=](Flag const& f) { return f.is_named(name); });
+    if (flag == flags.end()) refuse_leading_flag(name);
+    count += flag->takes_value() && word.size() == name.size() ? 2 : 1;
   }
   return std::min(count, arguments.size());
 }
@@ -61,17 +63,25 @@ int show_group(std::string_view group) {
 
 bool asks_for_help(std::string_view word) { return word == "--help" || word == "-h"; }
 
+/// Something that a setting may be the cause of.
+bool is_about_settings(ExitCode code) {
+  return code == ExitCode::usage || code == ExitCode::unreachable || code == ExitCode::not_allowed;
+}
+
 /// Prints the failure. Answers the exit status.
 int report(CommandLine const* line, ExitCode code, std::string message, std::string hint) {
   bool const runs_child = line != nullptr && line->command().runs_child;
   if (line != nullptr && !line->doing.empty()) {
     message = "cannot " + line->doing + ": " + message;
   }
-  talk(message);
+  talk_of_trouble(message);
+  if (line != nullptr && is_about_settings(code)) {
+    if (auto const set = line->set_elsewhere(); !set.empty()) talk_plainly("Set: " + set);
+  }
   if (hint.empty() && code == ExitCode::usage && line != nullptr) {
     hint = "holt " + std::string(line->command().words) + " --help";
   }
-  if (!hint.empty()) talk_plainly("Try: " + hint);
+  if (!hint.empty()) talk_of_a_way_out(hint);
   bool const by_signal = number(code) > 128;
   return number(runs_child && !by_signal ? ExitCode::run_failed : code);
 }
@@ -92,7 +102,19 @@ int run_reporting(CommandLine& line) {
   }
 }
 
+/// What is known of --color before the command line is understood, for complaints about it.
+void choose_color_early(Arguments const& arguments) {
+  if (auto const* const variable = std::getenv("HOLT_COLOR")) set_color(variable);
+  constexpr std::string_view flag = "--color";
+  for (std::size_t i = 0; i < arguments.size() && arguments[i] != "--"; ++i) {
+    std::string_view const word = arguments[i];
+    if (word == flag && i + 1 < arguments.size()) set_color(arguments[i + 1]);
+    if (word.starts_with("--color=")) set_color(word.substr(flag.size() + 1));
+  }
+}
+
 int dispatch(Arguments arguments) {
+  choose_color_early(arguments);
   if (arguments.empty() || asks_for_help(arguments[0])) return show_group({});
   if (arguments[0] == "--version") arguments[0] = "version";
   auto const first = leading_options(arguments);
@@ -108,7 +130,7 @@ int dispatch(Arguments arguments) {
   }
   auto const* const command = find_command(name);
   if (command == nullptr) {
-    refuse_word(words == 2 ? arguments[first] : std::string(), arguments[first + words - 1]);
+    refuse_command(words == 2 ? arguments[first] : std::string(), arguments[first + words - 1]);
   }
   auto const after = arguments.begin() + static_cast<std::ptrdiff_t>(first);
   arguments.erase(after, after + static_cast<std::ptrdiff_t>(words));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/output.hpp"
 
+#include "cli/color.hpp"
 #include "cli/command_line.hpp"
-#include "cli/failure.hpp"
 #include "cli/stream.hpp"
 #include "cli/text.hpp"
 
@@ -10,7 +10,10 @@
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -19,6 +22,9 @@
 
 namespace holt::cli {
 namespace {
+
+/// In the order of enum Output.
+constexpr std::array<std::string_view, 4> forms{"table", "json", "ndjson", "name"};
 
 boost::json::object json_of(Record const& record) {
   boost::json::object object;
@@ -32,7 +38,7 @@ std::string name_of(Record const& record) { return std::get<std::string>(record.
 
 std::string without_spaces_at_the_end(std::string line) {
   line.erase(line.find_last_not_of(' ') + 1);
-  return line + '\n';
+  return line;
 }
 
 std::string fields_table(Record const& record) {
@@ -75,7 +81,9 @@ std::string records_table(std::vector<Record> const& records) {
   for (auto const& line : lines) {
     std::string row;
     for (std::size_t c = 0; c < widths.size(); ++c) row += padded(line[c], widths[c] + 2);
-    table += without_spaces_at_the_end(std::move(row));
+    row = without_spaces_at_the_end(std::move(row));
+    table += &line == &lines.front() ? styled(Style::bold, row, STDOUT_FILENO) : row;
+    table += '\n';
   }
   return table;
 }
@@ -93,16 +101,13 @@ std::string json_array(std::vector<Record> const& records) {
 }  // namespace
 
 void OutputOption::declare(CommandLine& line) {
-  line.value("-o,--output", "FORM", text_, "table (the default), json, ndjson or name");
+  line.choice("-o,--output", "FORM", forms, text_, "table (the default), json, ndjson or name",
+              CommandLine::Scope::shared);
 }
 
-Output OutputOption::form() const {
-  if (!text_ || *text_ == "table") return Output::table;
-  if (*text_ == "json") return Output::json;
-  if (*text_ == "ndjson") return Output::ndjson;
-  if (*text_ == "name") return Output::name;
-  throw UsageError("--output " + in_quotes(*text_) +
-                   " is no form; give table, json, ndjson or name");
+Output OutputOption::form() const noexcept {
+  auto const form = std::ranges::find(forms, text_.value_or("table"));
+  return static_cast<Output>(form - forms.begin());
 }
 
 void write_record(Output form, Record const& record) {

@@ -32,8 +32,7 @@ class OutputOption {
  public:
   void declare(CommandLine& line);
 
-  /// Throws UsageError for a word that is no form.
-  [[nodiscard]] Output form() const;
+  [[nodiscard]] Output form() const noexcept;
 
  private:
   std::optional<std::string> text_;

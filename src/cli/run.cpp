@@ -6,7 +6,9 @@
 #include "cli/duration.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/failure.hpp"
+#include "cli/interruptible.hpp"
 #include "cli/once_per.hpp"
+#include "cli/progress.hpp"
 #include "cli/signals.hpp"
 #include "cli/store.hpp"
 #include "cli/stream.hpp"
@@ -46,17 +48,20 @@ struct RunOptions {
   std::optional<milliseconds> grace;
   OncePer once;
   StoreOptions store;
+  ProgressOption progress;
   std::vector<std::string> command;
 
   void declare(CommandLine& line) {
     line.value("--lock", "NAME", lock, "the lock to hold while the command runs");
     line.duration("--wait", wait, "give up when it is not free by then (default: wait for ever)");
     line.flag("--no-wait", no_wait, "give up at once when it is not free");
+    line.exclusive("--wait", "--no-wait");
     take.declare(line);
     line.duration("--grace", grace,
                   "time between TERM and KILL on loss (5s or a sixth of the ttl)");
     once.declare(line);
     store.declare(line);
+    progress.declare(line);
     line.command_words(command);
   }
 
@@ -92,9 +97,10 @@ struct RunOptions {
 };
 
 int refuse_to_start(std::string const& command, int error) {
-  talk("cannot run " + in_quotes(command) + ": " + std::system_category().message(error));
-  if (error == ENOENT) talk_plainly("Try: the command's full path, or look at PATH");
-  if (error == EACCES) talk_plainly("Try: a file that is executable (chmod +x)");
+  talk_of_trouble("cannot run " + in_quotes(command) + ": " +
+                  std::system_category().message(error));
+  if (error == ENOENT) talk_of_a_way_out("the command's full path, or look at PATH");
+  if (error == EACCES) talk_of_a_way_out("a file that is executable (chmod +x)");
   return number(error == ENOENT ? ExitCode::command_missing : ExitCode::not_executable);
 }
 
@@ -105,11 +111,12 @@ void release(Lock& lock, bool loss_was_told) {
   if (loss_was_told && loss != LossReason::none && loss != LossReason::broken) return;
   try {
     if (!lock.release() && !loss_was_told) {
-      talk("lock " + in_quotes(lock.name().text()) + " was lost just before the command ended");
+      talk_of_trouble("lock " + in_quotes(lock.name().text()) +
+                      " was lost just before the command ended");
     }
   } catch (EngineError const& error) {
-    talk("cannot release lock " + in_quotes(lock.name().text()) +
-         ", its lease ends by itself: " + error.what());
+    talk_of_trouble("cannot release lock " + in_quotes(lock.name().text()) +
+                    ", its lease ends by itself: " + error.what());
   }
 }
 
@@ -117,22 +124,26 @@ void release(Lock& lock, bool loss_was_told) {
 int run_under_lock(CommandLine& line, RunOptions const& options, bool& interrupted) {
   Name const name(*options.lock);
   Watchdog watchdog;  // before there are threads and open files
+  std::optional<BlockedSignals> blocked;
+  std::optional<Interruptible> clean_up;  // both before the store, whose closing they outlive
   auto holt = options.store.open();
-  BlockedSignals const blocked(ending_signals());
+  blocked.emplace(ending_signals());
   auto const note = options.note();
   if (options.once.is_done(holt, name)) return number(ExitCode::ok);
   auto lock = take_lock(
       holt, name,
-      {.ttl = options.take.ttl_or_default(), .wait = options.longest_wait(), .note = note});
+      {.ttl = options.take.ttl_or_default(), .wait = options.longest_wait(), .note = note},
+      options.progress.form());
   if (!lock) {
-    talk(refusal(name, lock.error(), options.longest_wait()));
+    talk_of_trouble(refusal(name, lock.error(), options.longest_wait()));
     return number(ExitCode::not_acquired);
   }
   if (options.once.is_done(holt, name)) return number(ExitCode::ok);  // while we waited
   line.doing = "run " + in_quotes(options.command.front());
-  Supervisor supervisor(*lock, watchdog, options.grace_or_default(), blocked.before());
+  Supervisor supervisor(*lock, watchdog, options.grace_or_default(), blocked->before());
   auto const started = BootClock::now();
   auto const end = supervisor.run(options.command);
+  clean_up.emplace();
   if (end.succeeded()) options.once.count(holt, *lock, started, note);
   release(*lock, end.lease_lost);
   if (end.start_error != 0) return refuse_to_start(options.command.front(), end.start_error);
@@ -182,6 +193,33 @@ constinit Command const run_command{
         "line tries. For a daily job use 20h: two starts may be a little less than a day apart.\n",
     .run = &run,
     .runs_child = true,
+    .manual =
+        "Without --wait and --no-wait it waits for ever, as flock(1) does; those who wait are\n"
+        "served in the order in which they came. Words after the command's name belong to the\n"
+        "command. When a holder cannot release its lock any more, the others wait for the ttl.\n"
+        "The note is by default the process, the host and the command's name.\n"
+        "\n"
+        "# Losing the lease\n"
+        "The command is ended before the lease can pass to the next holder.\n"
+        "- If the lease cannot be renewed, the command's group gets TERM a grace before the lease\n"
+        "ends, and KILL at its end. The grace is 5s or a sixth of the ttl, and at most a third.\n"
+        "- If somebody breaks the lock, TERM as soon as holt learns of it, at its next renewal at\n"
+        "the latest (a third of the ttl), and KILL at the end of the lease; the lock passes on as\n"
+        "soon as the command is gone.\n"
+        "- If the store says that the lease is not ours any more (broken with --now, the store\n"
+        "deleted), KILL at once.\n"
+        "- If holt itself is stopped, a watchdog process sends KILL at the end of the lease; if\n"
+        "holt dies, at once.\n"
+        "\n"
+        "This cannot be promised when the watchdog is stopped or killed too, when a virtual\n"
+        "machine or a container is frozen as a whole, for processes that have left the group\n"
+        "(daemons, jobs of an interactive shell), for set-user-ID commands, and for writes that\n"
+        "are under way in the kernel. Only a resource that checks the fence is safe then.\n"
+        "\n"
+        "# In a terminal\n"
+        "The command gets the terminal, and Ctrl-C goes to it alone. Ctrl-Z suspends both the\n"
+        "command and holt, and nobody renews the lease meanwhile: if it is not resumed before the\n"
+        "lease ends, the command is killed.\n",
 };
 
 }  // namespace holt::cli

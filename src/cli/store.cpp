@@ -4,35 +4,51 @@
 #include "cli/command_line.hpp"
 #include "cli/failure.hpp"
 #include "cli/log.hpp"
+#include "cli/store_url.hpp"
 
 #include <holt/name.hpp>
 #include <holt/open.hpp>
 
+#include <chrono>
+#include <optional>
 #include <string>
 #include <utility>
 
 namespace holt::cli {
 
 void StoreOptions::declare(CommandLine& line) {
-  line.value("--store", "URL", url_, "where the leases are kept (HOLT_STORE)");
-  line.value("--instance", "NAME", instance_, "whose leases (HOLT_INSTANCE, else \"default\")");
+  constexpr auto shared = CommandLine::Scope::shared;
+  line.setting("--store", "URL", url_, "where the leases are kept; or @FILE, or - for stdin",
+               shared);
+  line.setting("--instance", "INSTANCE", instance_, "whose leases (\"default\")", shared);
+}
+
+OpenOptions StoreOptions::options() const {
+  OpenOptions options;
+  if (instance_) {  // given and empty is a mistake, not a wish for the default
+    auto instance = parse_instance(instance_->value);
+    if (!instance) throw UsageError(instance_->origin.text() + ": " + instance.error());
+    options.instance = std::move(*instance);
+  }
+  return options;
 }
 
 StoreOptions::Opening StoreOptions::opening() const {
-  OpenOptions options;
-  if (instance_) {  // given and empty is a mistake, not a wish for the default
-    auto instance = parse_instance(*instance_);
-    if (!instance) throw UsageError("--instance: " + instance.error());
-    options.instance = std::move(*instance);
-  }
-  if (url_ && url_->empty()) throw UsageError("--store is empty; give a URL, or leave it out");
-  log_to_stderr(options);
-  return {url_.value_or(""), std::move(options)};
+  auto open_options = options();
+  log_to_stderr(open_options);
+  return {url_ ? store_url(*url_) : std::string(), std::move(open_options)};
 }
 
 Holt StoreOptions::open() const {
-  auto [url, options] = opening();
-  return holt::open(url, std::move(options));
+  auto [url, open_options] = opening();
+  return holt::open(url, std::move(open_options));
+}
+
+std::optional<Holt> StoreOptions::open_quickly(std::chrono::milliseconds timeout) const {
+  if (url_ && url_->value == "-") return std::nullopt;
+  auto open_options = options();
+  open_options.timeout = timeout;
+  return holt::open(url_ ? store_url(*url_) : std::string(), std::move(open_options));
 }
 
 }  // namespace holt::cli

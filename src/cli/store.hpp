@@ -3,11 +3,12 @@
 // The options that say which store and which instance, and the opening of it.
 
 #include "cli/command_line.hpp"
+#include "cli/setting.hpp"
 
 #include <holt/open.hpp>
 
+#include <chrono>
 #include <optional>
-#include <string>
 
 namespace holt::cli {
 
@@ -16,7 +17,8 @@ class StoreOptions {
   void declare(CommandLine& line);
 
   /// Opens the store, with lease events going to the log. Throws as holt::open() does, and
-  /// UsageError for a log setting that is no setting.
+  /// UsageError for a log setting that is no setting. Standard input is read if --store says so:
+  /// call it once.
   [[nodiscard]] Holt open() const;
 
   /// What open() opens, for who opens it by other means. Throws UsageError.
@@ -26,9 +28,15 @@ class StoreOptions {
   };
   [[nodiscard]] Opening opening() const;
 
+  /// For what must be quick and quiet: no log, and calls give up after `timeout`. Nothing when the
+  /// URL would have to be read from standard input.
+  [[nodiscard]] std::optional<Holt> open_quickly(std::chrono::milliseconds timeout) const;
+
  private:
-  std::optional<std::string> url_;
-  std::optional<std::string> instance_;
+  [[nodiscard]] OpenOptions options() const;
+
+  std::optional<Setting> url_;
+  std::optional<Setting> instance_;
 };
 
 }  // namespace holt::cli

@@ -128,11 +128,12 @@ void Supervisor::end_command(LossReason reason) {
   ending_ = true;
   auto const lock = "lock " + in_quotes(lock_.name().text());
   if (reason != LossReason::none && reason != LossReason::broken) {
-    talk(lock + " is lost (" + std::string(to_string(reason)) + "): killing the command");
+    talk_of_trouble(lock + " is lost (" + std::string(to_string(reason)) +
+                    "): killing the command");
     return kill_command();
   }
   kill_at_ = deadline_;
-  talk(
+  talk_of_trouble(
       lock +
       (reason == LossReason::broken ? " was broken by somebody" : " could not be renewed in time") +
       ": sent TERM to the command, KILL follows in " + time_until(kill_at_));
@@ -163,9 +164,10 @@ CommandEnd Supervisor::finish() {
   if (killed) terminal_.restore_modes();
   bool const by_watchdog = killed && watchdog_.has_killed();
   if (by_watchdog && !ending_) {
-    talk("lock " + in_quotes(lock_.name().text()) +
-         " was lost before this process could act (was it stopped?): the watchdog has killed the "
-         "command");
+    talk_of_trouble(
+        "lock " + in_quotes(lock_.name().text()) +
+        " was lost before this process could act (was it stopped?): the watchdog has killed the "
+        "command");
   }
   return {.status = shell_status(info),
           .lease_lost = ending_ || by_watchdog,

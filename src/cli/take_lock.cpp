@@ -6,14 +6,14 @@
 #include "cli/exit_code.hpp"
 #include "cli/failure.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/interruptible.hpp"
 #include "cli/lease_record.hpp"
-#include "cli/stream.hpp"
+#include "cli/progress.hpp"
 #include "cli/text.hpp"
+#include "cli/wait_progress.hpp"
 
 #include <holt/lock.hpp>
 #include <holt/open.hpp>
-
-#include <unistd.h>
 
 #include <chrono>
 #include <expected>
@@ -26,21 +26,38 @@ void TakeOptions::declare(CommandLine& line) {
   line.value("--note", "TEXT", note, "what others see of you in show and list");
 }
 
-std::expected<Lock, Busy> take_lock(Holt& holt, Name const& name, LockOptions const& options) {
-  // Without a thread for Ctrl-C, which would cost as much as the lock. It waits until the store
-  // has answered, the open timeout at most: killed in between, we would leave the lock taken.
+namespace {
+
+[[noreturn]] void refuse_interrupted(int signal) {
+  throw Failure(static_cast<ExitCode>(128 + signal), "interrupted while waiting");
+}
+
+std::expected<Lock, Busy> try_once(Holt& holt, Name const& name, LockOptions const& options,
+                                   Progress progress) {
+  Interruptible const interruptible(slow_store_line(progress));
   auto tried = holt.try_lock(name, options);
-  if (tried || options.wait == std::chrono::milliseconds(0)) return tried;
-  // A person wants to know why nothing happens; a log does not.
-  if (::isatty(STDERR_FILENO) == 1) {
-    talk("waiting for lock " + in_quotes(name.text()) + ", " + holder(tried.error()));
-  }
-  Interrupt const interrupt;
+  // A lock that came with the signal goes again.
+  if (auto const signal = interruptible.signal(); signal != 0) refuse_interrupted(signal);
+  return tried;
+}
+
+std::expected<Lock, Busy> stand_in_line(Holt& holt, Name const& name, LockOptions const& options,
+                                        Progress form) {
+  Interrupt interrupt;
+  WaitProgress progress(holt, name, form);
   auto taken = holt.lock(name, options, interrupt.token());
-  if (auto const signal = interrupt.signal(); signal != 0) {  // a lock that came with it goes again
-    throw Failure(static_cast<ExitCode>(128 + signal), "interrupted while waiting");
-  }
+  progress.finish(taken ? "acquired" : "gave_up");
+  if (auto const signal = interrupt.finish(); signal != 0) refuse_interrupted(signal);
   return taken;
+}
+
+}  // namespace
+
+std::expected<Lock, Busy> take_lock(Holt& holt, Name const& name, LockOptions const& options,
+                                    Progress progress) {
+  auto tried = try_once(holt, name, options, progress);
+  if (tried || options.wait == std::chrono::milliseconds(0)) return tried;
+  return stand_in_line(holt, name, options, progress);
 }
 
 std::string refusal(Name const& name, Busy const& busy, std::chrono::milliseconds waited) {

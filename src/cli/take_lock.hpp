@@ -4,6 +4,7 @@
 // somebody presses Ctrl-C.
 
 #include "cli/command_line.hpp"
+#include "cli/progress.hpp"
 
 #include <holt/lock.hpp>
 #include <holt/open.hpp>
@@ -26,10 +27,11 @@ struct TakeOptions {
   }
 };
 
-/// Takes it, waiting up to options.wait. The signals of ending_signals() must be blocked.
-/// Throws Failure when a signal came first (then nothing is held), and as Holt::lock() does.
+/// Takes it, waiting up to options.wait and telling whom it waits for. The signals of
+/// ending_signals() must be blocked. Throws Failure when a signal came first (then nothing is
+/// held, and the process has interruptible.hpp's time_to_clean_up left), and as Holt::lock() does.
 [[nodiscard]] std::expected<Lock, Busy> take_lock(Holt& holt, Name const& name,
-                                                  LockOptions const& options);
+                                                  LockOptions const& options, Progress progress);
 
 /// Why it was not taken, for people.
 [[nodiscard]] std::string refusal(Name const& name, Busy const& busy,

@@ -82,7 +82,8 @@ template <class Page>
   try {
     wait_for_the_end(page, pipe);
   } catch (std::system_error const& error) {  // better to kill too early than never
-    talk(std::string("the watchdog cannot watch, and kills the command: ") + error.what());
+    talk_of_trouble(std::string("the watchdog cannot watch, and kills the command: ") +
+                    error.what());
   }
   page.kill_group();
   ::_exit(0);

@@ -68,7 +68,9 @@ class HoltCase(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
         self.store = self.folder / "state" / "holt" / "holt.db"
         self.env = {k: v for k, v in os.environ.items() if not k.startswith("HOLT_")}
-        self.env |= {"XDG_STATE_HOME": str(self.folder / "state"), "LC_ALL": "C.UTF-8"}
+        self.env |= {"XDG_STATE_HOME": str(self.folder / "state"), "LC_ALL": "C.UTF-8",
+                     "XDG_CONFIG_HOME": str(self.folder / "config"),
+                     "HOLT_SYSTEM_CONFIG": "/dev/null"}
         self.strays: list[int] = []
         self.addCleanup(self._stop_strays)
         signal.signal(signal.SIGALRM, self._give_up)

@@ -144,27 +144,6 @@ class LockTest(HoltCase):
             self.finish(waiting, code)
             self.wait_until_waiting("x", 0)
 
-    def test_the_second_interrupt_does_not_wait(self):
-        self.take("x", "--ttl", "1h")
-        waiting = self.start("lock", "acquire", "x")
-        self.wait_until_waiting("x")
-        with self.blocked_store():  # so that it cannot leave the line
-            waiting.send_signal(signal.SIGINT)
-            self.assert_still_running(waiting)
-            waiting.send_signal(signal.SIGINT)
-            self.finish(waiting, 130)
-
-    def assert_still_running(self, started):
-        """Until the first signal has been read, a second one would be merged with it."""
-        pending = lambda: self.signals_pending(started.pid) == 0  # noqa: E731
-        self.wait_for(pending, "the signal to be read")
-        self.assertIsNone(started.poll())
-
-    @staticmethod
-    def signals_pending(pid: int) -> int:
-        with open(f"/proc/{pid}/status") as status:
-            return next(int(line.split()[1], 16) for line in status if line.startswith("ShdPnd"))
-
     def test_ignored_signals_stay_ignored(self):
         owner = self.take("x", "--ttl", "1h")
         waiting = self.start("lock", "acquire", "x",
@@ -180,7 +159,8 @@ class LockTest(HoltCase):
         self.addCleanup(os.close, ours)
         waiting = self.start("lock", "acquire", "x", stderr=theirs)
         os.close(theirs)
-        self.assertIn(b'waiting for lock "x", held by "the night shift"', os.read(ours, 1000))
+        self.assertIn(b'waiting for lock "x" (next in line): held by "the night shift"',
+                      os.read(ours, 1000))
         waiting.send_signal(signal.SIGINT)
         waiting.wait()
 
@@ -190,7 +170,7 @@ class LockTest(HoltCase):
             hint = self.check(5, "lock", "try", "--", name).stderr.splitlines()[-1]
             self.assertEqual(shlex.split(hint.removeprefix("Try: "))[-1], name)
 
-    def test_a_log_is_not_told(self):
+    def test_a_short_wait_is_not_told(self):
         self.take("x", "--ttl", "1h")
         done = self.check(5, "lock", "acquire", "x", "--wait", "50ms")
         self.assertNotIn("waiting", done.stderr)

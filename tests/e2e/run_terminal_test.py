@@ -124,7 +124,7 @@ class RunTerminalTest(HoltCase):
     def test_ctrl_c_while_waiting(self):
         self.take("x", "--ttl", "1h", "--note", "the day shift")
         self.shell.run("$holt run --lock x -- true")
-        self.shell.expect('waiting for lock "x", held by "the day shift"')
+        self.shell.expect(r'waiting for lock "x" \(next in line\): held by "the day shift"')
         self.shell.type(CTRL_C)
         self.shell.expect_status(130)
 

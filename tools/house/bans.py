@@ -12,6 +12,8 @@ FREE = ("src/env/", "tests/", "bench/", "examples/")
 # and a thread turns signals into a stop token while main is blocked in a call.
 WATCHDOG = ("src/cli/boot_timer",)
 SIGNALS = ("src/cli/interrupt",)
+# and another tells meanwhile what it waits for.
+PROGRESS = ("src/cli/wait_progress",)
 
 # Primitives run on one thread. These are where callers on other threads meet it, and lock:
 #   keeper: the register of held leases; event: waited for on one thread, fired on another;
@@ -59,7 +61,7 @@ BANS = [
     (
         "thread",
         "",
-        FREE + SIGNALS,
+        FREE + SIGNALS + PROGRESS,
         r"\bstd::j?thread\b(?!::)|\bstd::async\b|\bpthread_create\b",
         "a thread is started, use Env::blocking() or add it to src/env",
     ),

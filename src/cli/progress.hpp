@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// How a command that takes its time tells what it waits for, on stderr: --progress.
+//   auto    a line that is kept up to date on a terminal, plain else
+//   plain   lines, with growing pauses
+//   quiet   nothing
+//   json    one object per line
+
+#include "cli/command_line.hpp"
+
+#include <optional>
+#include <string>
+
+namespace holt::cli {
+
+enum class Progress { line, plain, quiet, json };
+
+class ProgressOption {
+ public:
+  void declare(CommandLine& line);
+  [[nodiscard]] Progress form() const;
+
+ private:
+  std::optional<std::string> text_;
+};
+
+}  // namespace holt::cli
