@@ -255,7 +255,7 @@ class ConfigTest(HoltCase):
         self.files["project"].chmod(0o644)
         self.assertIn("Try: chmod 600", self.here(2, "lock", "list").stderr)
         self.files["project"].chmod(0o600)
-        self.assertIn("no engine for 'redis'", self.here(2, "lock", "list").stderr)
+        self.assertIn("this engine is not built in", self.here(2, "lock", "list").stderr)
 
     def test_a_url_on_standard_input_leaves_the_rest_to_the_child(self):
         text = f"sqlite://{self.folder}/in.db\nfor the child\n"
