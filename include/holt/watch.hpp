@@ -36,7 +36,7 @@ struct LeaseEvent {
   LeaseInfo lease;  ///< as it is now; of released and expired as it was seen last
 };
 
-namespace client {
+namespace [[gnu::visibility("hidden")]] client {
 class Watching;
 }
 

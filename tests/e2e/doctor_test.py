@@ -130,7 +130,7 @@ class DoctorTest(HoltCase):
 
     def test_an_address_that_is_none(self):
         found = self.findings("--store", "nosuch://x", code=1)
-        self.assertIn("known: sqlite", found["store"]["detail"])
+        self.assertIn("this engine is not built in (that is sqlite)", found["store"]["detail"])
 
     @as_root
     def test_a_folder_that_may_only_be_read(self):
