@@ -14,7 +14,6 @@ SKIPPED = (r'^holt: skipped: "job" was done at \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\
 class RunOnceTest(HoltCase):
     def setUp(self):
         super().setUp()
-        self.env["HOLT_PROGRESS"] = "quiet"  # who waits is not the matter here
         self.runs = self.folder / "runs"
 
     def job(self, then: str = "true") -> list[str]:
@@ -22,7 +21,8 @@ class RunOnceTest(HoltCase):
         return ["sh", "-c", f'echo "$$" >> "{self.runs}"; {then}']
 
     def once(self, *args, period="1h", then="true") -> list[str]:
-        return ["run", "--lock", "job", "--once-per", period, *args, "--", *self.job(then)]
+        return ["run", "--lock", "job", "--once-per", period, "--progress", "quiet", *args, "--",
+                *self.job(then)]
 
     def count(self) -> int:
         return len(self.runs.read_text().splitlines()) if self.runs.exists() else 0
