@@ -40,12 +40,12 @@ def first(pattern: str, text: str) -> str:
 
 
 def settings(folder: pathlib.Path, rounds: int) -> str:
+    kernel = first(r"^(\d+\.\d+)", os.uname().release)
     release = first(r'PRETTY_NAME="([^"]+)"', pathlib.Path("/etc/os-release").read_text())
     return INTRODUCTION.format(
         rounds=rounds,
         date=datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
-        system=f"{release}, Linux {first(r'^(\d+\.\d+)', os.uname().release)}, "
-               f"{os.cpu_count()} cores",
+        system=f"{release}, Linux {kernel}, {os.cpu_count()} cores",
         compiler="g++ " + said("g++", "-dumpfullversion") + " -O2",
         sqlite=said("pkg-config", "--modversion", "sqlite3"),
         filesystem=said("stat", "-f", "-c", "%T", str(folder)),
