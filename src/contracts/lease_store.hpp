@@ -74,7 +74,7 @@ class LeaseStore {
  public:
   static constexpr std::size_t max_names = 8;
   static constexpr std::size_t max_note_bytes = 4096;
-  static constexpr std::uint32_t max_place = 100;  ///< counted no further
+  static constexpr std::uint32_t max_place = 32;  ///< counted no further
 
   virtual ~LeaseStore() = default;
 
@@ -89,8 +89,8 @@ class LeaseStore {
   ///   Busy for its own owner too.
   /// - stand_in_line: Busy also means the owner now has a place, which it keeps while it asks again
   ///   within ticket_ttl; Busy::place says which (1 is next, max_place that or later). Who becomes
-  ///   third in line is signalled, to ask again. With several names the place is in the line of the
-  ///   busy name only.
+  ///   third in line is signalled (topic::near), to ask again. With several names the place is in
+  ///   the line of the busy name only.
   /// - An offer lives clamp(ttl/10, 100 ms, 1 s) and is confirmed by this same call.
   virtual asio::awaitable<std::expected<LeaseGrant, Busy>> acquire(LeaseRequest request,
                                                                    Instant deadline) = 0;

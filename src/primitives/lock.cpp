@@ -24,6 +24,9 @@ constexpr std::chrono::seconds min_place_life{10};
 /// place may be an old one, so the step is small.
 constexpr std::uint32_t alert = 3;
 constexpr std::chrono::milliseconds alert_step{1};
+/// Who came near the head looks this much later: where the name changes hands fast, it has had it
+/// by then, and its look would only have been in the way of the others.
+constexpr std::chrono::milliseconds near_delay{20};
 /// How long one compare-release behind a call may take.
 constexpr std::chrono::seconds give_back_patience{2};
 }  // namespace
@@ -72,7 +75,9 @@ Locks::Locks(Env& env, LeaseStore& store, SignalBus& signals, Keeper& keeper, Ev
       log_(log),
       nursery_(env),
       offers_(signals.subscribe(std::string(topic::offer),
-                                [this](Signal const& signal) { wake(signal.text); })) {}
+                                [this](Signal const& signal) { wake(signal.text); })),
+      rises_(signals.subscribe(std::string(topic::near),
+                               [this](Signal const& signal) { wake_soon(signal.text); })) {}
 
 void Locks::end_waits() {
   std::scoped_lock const lock(mutex_);
@@ -95,6 +100,7 @@ asio::awaitable<void> Locks::close() {
 /// On the executor, where handlers run: none is under way and none will start.
 asio::awaitable<void> Locks::unsubscribe() {
   signals_.unsubscribe(offers_);
+  signals_.unsubscribe(rises_);
   co_return;
 }
 
@@ -110,6 +116,13 @@ void Locks::wake(std::string_view owner) {
   }
   auto const found = waiting_.find(owner);
   if (found != waiting_.end()) found->second.set();
+}
+
+void Locks::wake_soon(std::string_view owner) {
+  std::scoped_lock const lock(mutex_);
+  auto const found = waiting_.find(owner);
+  if (found == waiting_.end()) return;
+  env_.call_at(env_.now() + near_delay, [event = found->second]() mutable { event.set(); });
 }
 
 asio::awaitable<std::expected<std::shared_ptr<KeptLease>, Busy>> Locks::acquire(

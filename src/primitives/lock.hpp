@@ -80,6 +80,7 @@ class Locks {
   Owner new_owner();
   bool closing();
   void wake(std::string_view owner);
+  void wake_soon(std::string_view owner);
   void stand_in_line(Attempt& attempt, std::optional<Ear>& ear);
   asio::awaitable<void> ask(LockRequest const& request, Attempt& attempt);
   void accept(LockRequest const& request, Attempt& attempt);
@@ -102,6 +103,7 @@ class Locks {
   bool closing_ = false;               ///< guarded, as the map is
   std::map<std::string, Event, std::less<>> waiting_;  ///< who waits for an offer, by owner
   SignalBus::Subscription offers_;
+  SignalBus::Subscription rises_;
 };
 
 }  // namespace holt

@@ -15,7 +15,7 @@ Client::Client(TestStore& store, std::string const& instance)
     signals_.push_back(signal);
     changed_.notify_all();
   };
-  for (auto const topic : {topic::offer, topic::check}) {
+  for (auto const topic : {topic::offer, topic::near, topic::check}) {
     subscriptions_.push_back(engine_->signals().subscribe(std::string(topic), record));
   }
   engine_->signals().listen();

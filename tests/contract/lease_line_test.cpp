@@ -87,7 +87,7 @@ TEST_P(LeaseLine, PriorityComesBeforeArrival) {
   EXPECT_EQ(client_.find("a")->owner, urgent);
 }
 
-TEST_P(LeaseLine, WhoBecomesThirdIsSignalledToAskAgain) {
+TEST_P(LeaseLine, WhoBecomesThirdIsSignalledToAskAgainSoon) {
   auto const holder = client_.owner();
   client_.take("a", holder);
   std::vector<Owner> waiters;
@@ -96,8 +96,8 @@ TEST_P(LeaseLine, WhoBecomesThirdIsSignalledToAskAgain) {
     client_.wait_for("a", waiters.back());
   }
   EXPECT_TRUE(client_.release("a", waiters[0]));
-  EXPECT_TRUE(client_.hears(topic::offer, waiters[3].text()));
-  EXPECT_FALSE(client_.heard(topic::offer, waiters[4].text()));
+  EXPECT_TRUE(client_.hears(topic::near, waiters[3].text()));
+  EXPECT_FALSE(client_.heard(topic::near, waiters[4].text()));
 }
 
 TEST_P(LeaseLine, ABrokenHolderDoesNotWaitForItself) {

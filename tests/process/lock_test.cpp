@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -24,6 +25,14 @@ using namespace std::chrono_literals;
 Fence fence_of(std::string const& answer) {
   if (!answer.starts_with("locked ")) return Fence();
   return Fence(std::stoull(answer.substr(7)));
+}
+
+bool in_line(Holt& client, std::uint32_t count) {
+  for (int i = 0; i < 2000; ++i) {
+    if (client.find("x")->waiting == count) return true;
+    ::usleep(5000);
+  }
+  return false;
 }
 
 TEST(LockBetweenProcesses, ExcludesAndHandsOver) {
@@ -79,19 +88,31 @@ TEST(LockBetweenProcesses, AKilledWaiterIsSkippedAtOnce) {
   ASSERT_GT(fence_of(holder.ask("lock x 30000 0")), Fence());
   auto client = open(store.url());
   doomed.send("lock x 30000 60000");
-  auto const in_line = [&](std::uint32_t count) {
-    for (int i = 0; i < 2000; ++i) {
-      if (client.find("x")->waiting == count) return true;
-      ::usleep(5000);
-    }
-    return false;
-  };
-  ASSERT_TRUE(in_line(1));
+  ASSERT_TRUE(in_line(client, 1));
   patient.send("lock x 30000 60000");
-  ASSERT_TRUE(in_line(2));
+  ASSERT_TRUE(in_line(client, 2));
   doomed.kill();
   ASSERT_EQ(holder.ask("release"), "released");
   EXPECT_GT(fence_of(patient.answer(10s)), Fence()) << "must not wait for the dead one's ttl";
+}
+
+TEST(LockBetweenProcesses, WhoBecomesThirdSeesToAHolderThatDies) {
+  TempStore const store;
+  auto client = open(store.url());
+  Remote holder(store.url());
+  ASSERT_GT(fence_of(holder.ask("lock x 1500 0")), Fence());
+  std::array<Remote, 4> waiters{Remote(store.url()), Remote(store.url()), Remote(store.url()),
+                                Remote(store.url())};
+  for (std::uint32_t i = 0; i < waiters.size(); ++i) {
+    waiters[i].send(i == 0 ? "lock x 1500 1000" : "lock x 1500 60000");
+    ASSERT_TRUE(in_line(client, i + 1));
+  }
+  ASSERT_EQ(waiters[0].answer(), "busy timed_out");
+  waiters[1].signal(SIGSTOP);
+  waiters[2].signal(SIGSTOP);
+  holder.kill();
+  EXPECT_GT(fence_of(waiters[3].answer(5s)), Fence())
+      << "should be a ttl and two offers; who is further back looks every five ttl";
 }
 
 TEST(LockBetweenProcesses, AHolderIsToldWhenItsLockIsBroken) {

@@ -100,7 +100,7 @@ asio::awaitable<LeasePage> SqliteLeaseStore::list(std::string prefix, std::strin
 
 void SqliteLeaseStore::tell_risen(std::vector<std::string> const& owners) {
   for (auto const& owner : owners) {
-    signals_.send(inbox_of(owner), {std::string(topic::offer), owner});
+    signals_.send(inbox_of(owner), {std::string(topic::near), owner});
   }
 }
 
