@@ -90,7 +90,7 @@ struct Busy {
   Owner holder;
   Fence fence;
   std::chrono::milliseconds expires_in{};
-  std::uint32_t place = 0;  ///< place in line, 1 is next, 100 is that or later; 0 when not in line
+  std::uint32_t place = 0;  ///< place in line, 1 is next, 32 is that or later; 0 when not in line
   std::string note;         ///< the holder's note
 };
 
