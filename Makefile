@@ -76,8 +76,8 @@ clang: ## build all with clang 19 at -O2 and run what needs no sanitizer on that
 	$(sub) build/clang/build.ninja
 	$(say) building everything with clang 19
 	@$(call compile,build/clang)
-	$(say) running unit, contract and install tests, and those that no sanitizer bears
-	@$(call run_tests,build/clang) -L '^(unit|contract|coroutines|linkage|unsanitized|install)$$'
+	$(say) running unit, contract, install and example tests, and those that no sanitizer bears
+	@$(call run_tests,build/clang) -L '^(unit|contract|coroutines|examples|linkage|unsanitized|install)$$'
 
 lint: ## tidy.py, clang-format and clang-tidy (ALL=1: every file, not only changed ones)
 	$(install) build test
