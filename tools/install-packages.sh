@@ -30,10 +30,24 @@ missing_packages() {  # PACKAGE...
   done
 }
 
-apt() {
+as_root() {
   local root=()
   ((EUID == 0)) || root=(sudo)
-  "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q "$@"
+  "${root[@]}" "$@"
+}
+
+apt() {
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get -q "$@"
+}
+
+# Servers are installed for the tests, which start their own. The services that Debian makes of them
+# are switched off again; who had the package before keeps theirs as it is.
+stop_services() {  # PACKAGE...
+  local units folder=/lib/systemd/system
+  [[ -d /run/systemd/system ]] || return 0
+  mapfile -t units < <(dpkg -L "$@" | sed -nE "s|^(/usr)?$folder/([^@/]+\.service)\$|\2|p")
+  ((${#units[@]} == 0)) || as_root systemctl --quiet disable --now "${units[@]}" ||
+    echo "install-packages: could not switch off: ${units[*]}" >&2
 }
 
 (($# > 0)) || die "no section named; usage: tools/install-packages.sh build|test|bench ..."
@@ -60,3 +74,4 @@ apt install -y --no-install-recommends "${missing[@]}" || die \
   "apt-get could not install: ${missing[*]} (its message is above)." \
   "Holt is built on Debian 12; on another release a package may have another name." \
   "Try: apt-cache policy ${missing[*]}"
+stop_services "${missing[@]}"
