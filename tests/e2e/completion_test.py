@@ -1,17 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Completion: what is offered, and that the shells really offer it."""
 
-import os
-import pty
 import re
-import select
 import shutil
-import signal
 import subprocess
 import time
 import unittest
 
 from holt_case import BINARY, PATIENCE, HoltCase
+from screen import Shell
 
 LINES = ["", "l", "lock ", "lock s", "lock show ", "lock show de", "lock show nothing",
          "lock list -",
@@ -24,35 +21,6 @@ LINES = ["", "l", "lock ", "lock s", "lock show ", "lock show de", "lock show no
          "lock show deploy ", "--store sqlite:///no/such/folder/x.db lock show ",
          "--store - lock show ",
          "lock show --store ''"]
-
-
-class Typed:
-    """A shell on a terminal of its own, with holt's completion, and keys typed into it."""
-
-    def __init__(self, case: HoltCase, words: list[str], env: dict):
-        self.case = case
-        self.seen = ""
-        self.pid, self.fd = pty.fork()
-        if self.pid == 0:
-            os.chdir(case.folder)
-            os.execvpe(words[0], words, case.env | env)
-        case.addCleanup(self.close)
-
-    def close(self):
-        os.close(self.fd)
-        os.kill(self.pid, signal.SIGKILL)
-        os.waitpid(self.pid, 0)
-
-    def type(self, keys: str):
-        os.write(self.fd, keys.encode())
-
-    def expect(self, pattern: str):
-        end = time.monotonic() + PATIENCE
-        while not re.search(pattern, self.seen):
-            if not select.select([self.fd], [], [], max(0, end - time.monotonic()))[0]:
-                self.case.fail(f"no {pattern!r} in {self.seen!r}")
-            self.seen += os.read(self.fd, 65536).decode(errors="replace")
-        self.seen = ""
 
 
 class CompletionTest(HoltCase):
@@ -118,7 +86,7 @@ class CompletionTest(HoltCase):
     # The shells
 
     def bash(self, *keys: tuple[str, str]):
-        shell = Typed(self, ["bash", "--norc", "--noprofile", "-i"],
+        shell = Shell(self, ["bash", "--norc", "--noprofile", "-i"],
                       {"PS1": "ready> ", "TERM": "dumb", "HISTFILE": "", "INPUTRC": "/dev/null"})
         shell.expect("ready> ")
         shell.type("source <(holt completion bash); bind 'set bell-style none'\n")
@@ -141,7 +109,7 @@ class CompletionTest(HoltCase):
     @unittest.skipUnless(shutil.which("zsh"), "zsh is not installed")
     def test_zsh(self):
         self.take_some()
-        shell = Typed(self, ["zsh", "-f", "-i"], {"PS1": "ready> ", "TERM": "xterm",
+        shell = Shell(self, ["zsh", "-f", "-i"], {"PS1": "ready> ", "TERM": "xterm",
                                                   "HOME": str(self.folder)})
         shell.expect("ready> ")
         shell.type("autoload -Uz compinit; compinit -u -D; source <(holt completion zsh); "
