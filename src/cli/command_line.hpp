@@ -12,6 +12,7 @@
 #include "cli/setting.hpp"
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
@@ -68,6 +69,8 @@ class CommandLine {
              std::optional<std::string>& target, std::string_view help);
   void duration(std::string_view names, std::optional<std::chrono::milliseconds>& target,
                 std::string_view help);
+  /// A whole number.
+  void count(std::string_view names, std::optional<std::uint64_t>& target, std::string_view help);
   /// One of a few words, which live as long as the program.
   void choice(std::string_view names, std::string_view placeholder,
               std::span<std::string_view const> choices, std::optional<std::string>& target,

@@ -60,12 +60,16 @@ constexpr std::string_view lock_examples =
     "  holt lock try deploy --ttl 10m -o json    for scripts: take it, keep the owner\n"
     "  holt lock release deploy --owner OWNER\n";
 
+constexpr std::string_view bench_examples =
+    "  holt bench lock                           how fast is my store?\n";
+
 constexpr std::string_view config_examples =
     "  holt config show --origin                 what is set, and where\n";
 
 constexpr std::array groups{
     Group{"", "Holt coordinates replicas on the database they already run.", top_examples},
     Group{"lock", "Take, show and break locks.", lock_examples},
+    Group{"bench", "Measure your own store.", bench_examples},
     Group{"config", "See what is configured, and where.", config_examples},
 };
 
