@@ -3,7 +3,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help run build test quick sim tsan clang lint check tidy format bench clean \
+.PHONY: help run build test quick sim tsan clang lint check tidy format bench picture clean \
   install deb
 
 JOBS ?= $(shell nproc)
@@ -104,6 +104,10 @@ bench: ## run the benchmarks, ROUNDS=N times (default 3), and write docs/benchma
 	$(say) building the benchmarks
 	@$(call compile,build/bench,holt benchmarks)
 	@tools/bench.py build/bench --rounds $(ROUNDS)
+
+picture: build ## run the demo and draw what it shows: docs/demo.svg
+	$(say) drawing the demo
+	@tools/picture.py docs/demo.svg build/holt demo
 
 install: ## the binary, library, headers and man pages into PREFIX (/usr/local), under DESTDIR
 	$(install) build
