@@ -37,6 +37,7 @@ struct Command {
   bool hidden = false;                      ///< not shown, not suggested
   bool without_files = false;               ///< works even if a configuration file is broken
   std::string_view manual = {};             ///< more, for its manual page; as prose.hpp has it
+  std::string_view guide = {};              ///< its page in docs/commands, if it shares one
 };
 
 /// A word of a command that is no flag.

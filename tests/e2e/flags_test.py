@@ -124,6 +124,31 @@ class FlagsTest(HoltCase):
             part = text.partition(f"\n## holt {command}\n")[2].partition("\n## ")[0]
             self.assertIn(f"| `{usage}` |", part)
 
+    def test_every_command_has_a_page_of_its_own(self):
+        """One that somebody has written, in docs/commands, and the index leads to it."""
+        text = (DOCS / "commands.md").read_text()
+        index, guides = text.partition("\n## ")[0], set()
+        for command in self.commands():
+            with self.subTest(command=command):
+                anchor = "holt-" + command.replace(" ", "-")
+                row = rf"^\| \[`holt {command}`\]\((commands/[a-z-]+\.md)\) \|.*\(#{anchor}\)"
+                name = re.search(row, index, re.MULTILINE)[1]
+                guides.add(DOCS / name)
+                self.assertIn(f"]({name})", text.partition(f"\n## holt {command}\n")[2])
+                page = (DOCS / name).read_text()
+                self.assertIn(f"holt {command}", page)
+                self.assertIn(f"(../commands.md#{anchor})", page)
+                self.assertRegex(page, r"(?ms)```console\n(?:(?!```).)*^\$ [^\n]*\bholt ")
+                self.assertIn("**Exit code**: ", page)
+        others = set((DOCS / "commands").iterdir()) - guides
+        for page in others:  # of a single flag, linked from its command's
+            self.assertTrue(any(f"({page.name})" in guide.read_text() for guide in guides), page)
+
+    def test_links_lead_somewhere(self):
+        for path in DOCS.rglob("*.md"):
+            for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", path.read_text()):
+                self.assertTrue((path.parent / link).exists(), f"{path}: {link}")
+
     def test_completion(self):
         for command, flag, _ in self.every_flag():
             offered = self.check(0, "__complete", "--", *command.split(), flag).stdout
