@@ -7,7 +7,7 @@ import subprocess
 import time
 import unittest
 
-from holt_case import BINARY, PATIENCE, HoltCase
+from holt_case import BINARY, PATIENCE, REPOSITORY, HoltCase
 from screen import Shell
 
 LINES = ["", "l", "lock ", "lock s", "lock show ", "lock show de", "lock show nothing",
@@ -109,11 +109,19 @@ class CompletionTest(HoltCase):
 
     @unittest.skipUnless(shutil.which("zsh"), "zsh is not installed")
     def test_zsh(self):
+        self.zsh("compinit -u -D; source <(holt completion zsh)")
+
+    @unittest.skipUnless(shutil.which("zsh"), "zsh is not installed")
+    def test_zsh_as_it_is_installed(self):
+        """A function of its own in a folder that zsh looks into."""
+        self.zsh(f"fpath=({REPOSITORY}/src/cli/completion $fpath); compinit -u -D")
+
+    def zsh(self, loading: str):
         self.take_some()
         shell = Shell(self, ["zsh", "-f", "-i"], {"PS1": "ready> ", "TERM": "xterm",
                                                   "HOME": str(self.folder)})
         shell.expect("ready> ")
-        shell.type("autoload -Uz compinit; compinit -u -D; source <(holt completion zsh); "
+        shell.type("autoload -Uz compinit; " + loading + "; "
                    "show-line() { zle -I; print -r -- \"<$BUFFER>\"; BUFFER=; }; zle -N show-line; "
                    "bindkey '^X' show-line; print loa''ded\n")
         shell.expect("loaded[^<]*ready> ")
@@ -127,6 +135,14 @@ class CompletionTest(HoltCase):
 
     @unittest.skipUnless(shutil.which("fish"), "fish is not installed")
     def test_fish(self):
+        self.fish("holt completion fish | source")
+
+    @unittest.skipUnless(shutil.which("fish"), "fish is not installed")
+    def test_fish_as_it_is_installed(self):
+        """A file with the command's name in a folder that fish looks into."""
+        self.fish(f"set -p fish_complete_path {REPOSITORY}/src/cli/completion")
+
+    def fish(self, loading: str):
         self.take_some()
         for typed, seen in (("holt lock sh", "show\tShow who holds a lock\n"),
                             ("holt lock list --ou", "--output\ttable (the default), json, ndjson "
@@ -136,8 +152,8 @@ class CompletionTest(HoltCase):
                             ("holt lock show tw", "two words\n"),
                             ("holt run --lock x -- holt lock sh", "show\tShow who holds a lock\n")):
             done = subprocess.run(
-                ["fish", "--no-config", "-c", "holt completion fish | source; complete -C $argv[1]",
-                 typed], capture_output=True, text=True, timeout=PATIENCE,
+                ["fish", "--no-config", "-c", f"{loading}; complete -C $argv[1]", typed],
+                capture_output=True, text=True, timeout=PATIENCE,
                 env=self.env | {"HOME": str(self.folder)})
             self.assertEqual(done.stdout, seen, done.stderr)
 
