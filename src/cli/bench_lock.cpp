@@ -82,9 +82,13 @@ std::string new_prefix() {
 void warm_up(Holt& holt, BenchPlan const& plan, Progress progress) {
   Interruptible const interruptible(slow_store_line(progress));
   auto lock = holt.try_lock(plan.prefix + "first", {.ttl = plan.ttl});
-  if (lock) static_cast<void>(lock->release());
+  bool const released = lock && lock->release();
   if (auto const signal = interruptible.signal(); signal != 0) {
     throw Failure(static_cast<ExitCode>(128 + signal), "interrupted before it began");
+  }
+  if (!released) {
+    throw Failure(ExitCode::failed, "the first lock was lost before it could be released",
+                  "a longer --ttl, or holt doctor");
   }
 }
 

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -57,7 +58,7 @@ std::string latency_text(std::chrono::nanoseconds latency) {
 std::int64_t pairs_per_second(BenchCallers const& callers) {
   auto const seconds = std::chrono::duration<double>(callers.took()).count();
   auto const pairs = static_cast<double>(callers.pairs());
-  return seconds > 0 ? static_cast<std::int64_t>(pairs / seconds + 0.5) : 0;
+  return seconds > 0 ? std::llround(pairs / seconds) : 0;
 }
 
 BenchProgress::BenchProgress(Progress form, milliseconds duration)

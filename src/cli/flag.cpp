@@ -53,9 +53,9 @@ std::string complaint_about(Flag const& flag, std::string_view value) {
 
 std::optional<std::uint64_t> parse_count(std::string_view text) noexcept {
   std::uint64_t number = 0;
-  auto const* const end = text.data() + text.size();
-  auto const read = std::from_chars(text.data(), end, number);
-  return read.ec == std::errc{} && read.ptr == end ? std::optional(number) : std::nullopt;
+  auto const read = std::from_chars(text.data(), text.data() + text.size(), number);
+  bool const whole = read.ptr == text.data() + text.size();
+  return read.ec == std::errc{} && whole ? std::optional(number) : std::nullopt;
 }
 
 bool is_true(std::string_view value) noexcept { return parse_bool(value).value_or(false); }
