@@ -3,7 +3,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help run build test quick sim tsan clang lint check tidy format bench compare clean \
+.PHONY: help run build test quick sim tsan clang lint check tidy format bench compare picture clean \
   install deb
 
 JOBS ?= $(shell nproc)
@@ -115,6 +115,10 @@ compare: ## the peer that is no Debian package: SyncGuard, from its source in SY
 	@HOLT_BINARY=$(CURDIR)/build/test/holt \
 	  HOLT_COMPARE_HOLDER=$(CURDIR)/build/test/holt_compare_holder \
 	  SYNCGUARD_HOLDER=$(CURDIR)/build/compare/holder.js tests/compare/libraries_test.py
+
+picture: build ## run the demo and draw what it shows: docs/demo.svg
+	$(say) drawing the demo
+	@tools/picture.py docs/demo.svg build/holt demo
 
 install: ## the binary, library, headers and man pages into PREFIX (/usr/local), under DESTDIR
 	$(install) build

@@ -79,6 +79,8 @@ class TestStore {
   [[nodiscard]] virtual Env& env() = 0;
   /// Lets time pass for the store: by setting its clock where that is possible, else by waiting.
   virtual void advance(std::chrono::nanoseconds by) = 0;
+  /// Whether its engine can tell that something has changed; if not, Engine::watch() answers null.
+  [[nodiscard]] virtual bool hints_at_changes() const { return true; }
 
   /// One more client.
   [[nodiscard]] std::unique_ptr<Engine> open(std::string const& instance = "default") {
