@@ -12,6 +12,7 @@
 #include <sstream>
 #include <stdexcept>
 #include <system_error>
+#include <utility>
 
 namespace holt::test {
 namespace {
@@ -73,7 +74,9 @@ Spans read(std::string const& path) {
   if (!file) throw std::runtime_error("overlap log: cannot read " + path);
   Spans spans;
   for (std::string line; std::getline(file, line);) add_line(spans, line);
-  for (auto& [name, of_name] : spans) std::ranges::stable_sort(of_name, {}, &Span::entered);
+  for (auto& [name, of_name] : spans) {
+    std::ranges::sort(of_name, {}, [](Span const& it) { return std::pair(it.entered, it.fence); });
+  }
   return spans;
 }
 

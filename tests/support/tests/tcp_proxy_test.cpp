@@ -217,7 +217,7 @@ TEST_F(TcpProxyTest, ABlackHoleHidesEvenTheEndOfTheServer) {
 TEST_F(TcpProxyTest, RefusesNewConnectionsOnly) {
   auto open = client();
   proxy_.refuse();
-  EXPECT_THROW(client(), std::runtime_error);
+  EXPECT_THROW(auto const none = client(), std::runtime_error);
   EXPECT_FALSE(fails(open));
   proxy_.pass();
   auto later = client();
