@@ -190,24 +190,30 @@ TEST_F(ServerProcessTest, RunProgramWaitsForTheEndAndSaysWhatWentWrong) {
   EXPECT_THROW(run_program("shell", shell("sleep 1000"), 50ms), ServerFailed);
 }
 
-/// Run in a process of its own by the test below: starts a server and dies.
-TEST_F(ServerProcessTest, DISABLED_StartsAServerAndIsKilled) {
-  ServerProcess process("orphan", shell(": > up; exec sleep 1000"));
-  start(process);
-  std::ofstream(std::getenv("HOLT_TEST_PID_FILE")) << process.pid() << std::flush;
+/// Run in a process of its own by the test below, in whose folder it works: starts a server and
+/// dies.
+TEST(DyingTestProgram, DISABLED_StartsAServerAndIsKilled) {
+  SpawnPlan plan;
+  plan.command = {"sleep", "1000"};
+  plan.folder = std::getenv("HOLT_TEST_FOLDER");
+  plan.log = plan.folder + "/log";
+  ServerProcess process("orphan", plan);
+  process.start();
+  std::ofstream(plan.folder + "/pid") << process.pid() << std::flush;
   ::kill(::getpid(), SIGKILL);
 }
 
-TEST_F(ServerProcessTest, DiesWithTheTestProgram) {
+TEST(DyingTestProgram, TakesItsServersWithIt) {
+  TemporaryFolder const folder;
   SpawnPlan plan;
   plan.command = {std::filesystem::read_symlink("/proc/self/exe").string(),
                   "--gtest_also_run_disabled_tests",
-                  "--gtest_filter=ServerProcessTest.DISABLED_StartsAServerAndIsKilled"};
-  plan.environment = {{"HOLT_TEST_PID_FILE", folder_.file("pid")}};
-  plan.folder = folder_.path();
-  plan.log = folder_.file("log");
+                  "--gtest_filter=DyingTestProgram.DISABLED_StartsAServerAndIsKilled"};
+  plan.environment = {{"HOLT_TEST_FOLDER", folder.path()}};
+  plan.folder = folder.path();
+  plan.log = folder.file("log");
   EXPECT_THROW(run_program("the test program", plan), ServerFailed);
-  auto const orphan = static_cast<pid_t>(std::stoi("0" + first_word(folder_.file("pid"))));
+  auto const orphan = static_cast<pid_t>(std::stoi("0" + first_word(folder.file("pid"))));
   ASSERT_GT(orphan, 0);
   EXPECT_TRUE(wait_until([&] { return is_gone(orphan) || state_of(orphan) == 'Z'; }));
 }
