@@ -11,7 +11,7 @@ namespace {
 using namespace std::chrono_literals;
 
 RedisOptions with_cluster(RedisOptions options, std::uint16_t bus_port) {
-  options.config.insert(options.config.end(),
+  options.config.insert(options.config.begin(),
                         {"cluster-enabled yes", "cluster-config-file nodes.conf",
                          "cluster-node-timeout 1000", "cluster-port " + std::to_string(bus_port)});
   return options;
