@@ -6,6 +6,7 @@
 #include "contracts/engine.hpp"
 #include "contracts/env.hpp"
 #include "env/real_env.hpp"
+#include "support/temporary_folder.hpp"
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -52,21 +53,6 @@ class TestEnv final : public Env {
   RealEnv real_;
   std::atomic<std::int64_t> offset_{0};
   std::optional<std::string> boot_id_;
-};
-
-/// A folder that goes with its owner.
-class TemporaryFolder {
- public:
-  TemporaryFolder();
-  ~TemporaryFolder();
-  TemporaryFolder(TemporaryFolder const&) = delete;
-  TemporaryFolder& operator=(TemporaryFolder const&) = delete;
-
-  [[nodiscard]] std::string const& path() const { return path_; }
-  [[nodiscard]] std::string file(std::string const& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
 };
 
 /// A fresh, empty store of one engine. Clients must go before it.
