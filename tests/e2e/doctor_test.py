@@ -9,10 +9,7 @@ import re
 import sqlite3
 import unittest
 
-from holt_case import BINARY, REPOSITORY, HoltCase
-
-NOBODY = 65534
-as_root = unittest.skipUnless(os.getuid() == 0, "must be root to become somebody else")
+from holt_case import BINARY, REPOSITORY, HoltCase, as_root
 
 # What depends on the machine, in the table and in JSON.
 MACHINE = [
@@ -135,12 +132,7 @@ class DoctorTest(HoltCase):
     @as_root
     def test_a_folder_that_may_only_be_read(self):
         self.folder.chmod(0o555)
-
-        def become_nobody():
-            os.setgid(NOBODY)
-            os.setuid(NOBODY)
-
-        found = self.findings(code=1, preexec_fn=become_nobody)
+        found = self.findings(code=1, **self.by_nobody())
         self.assertIn("Permission denied", found["store"]["detail"])
         self.assertIn("check who may write there", found["store"]["fix"])
 

@@ -24,6 +24,8 @@ GOLDEN = REPOSITORY / "tests/e2e/golden"
 SANITIZED = re.search(r"lib(a|t|ub)san", subprocess.run(["ldd", BINARY], capture_output=True,
                                                        text=True, check=True).stdout)
 PATIENCE = 30  # seconds; a machine under load and a sanitizer need some
+NOBODY = 65534
+as_root = unittest.skipUnless(os.getuid() == 0, "must be root to become somebody else")
 
 # What differs from run to run, and what stands for it in golden files.
 CHANGING = [
@@ -91,6 +93,15 @@ class HoltCase(unittest.TestCase):
         done = self.holt(*args, **options)
         self.assertEqual(done.returncode, code, f"{args}\n{done.stdout}{done.stderr}")
         return done
+
+    def by_nobody(self) -> dict:
+        """Options for the above: a user who owns nothing runs it. A copy, since the build folder
+        may be inside a home that is closed to others, like /root."""
+        open_to_all = pathlib.Path(tempfile.mkdtemp(prefix="holt-e2e-"))
+        self.addCleanup(shutil.rmtree, open_to_all, ignore_errors=True)
+        open_to_all.chmod(0o755)
+        return {"executable": shutil.copy(BINARY, open_to_all), "cwd": open_to_all,
+                "user": NOBODY, "group": NOBODY, "extra_groups": []}
 
     def start(self, *args, env=None, **options) -> subprocess.Popen:
         """Starts it; it is killed at the end of the test."""

@@ -2,22 +2,14 @@
 """Stores that cannot be used, output that cannot be written, and the log."""
 
 import json
-import os
 import pathlib
 import subprocess
 import unittest
 
-from holt_case import BINARY, PATIENCE, SANITIZED, HoltCase
-
-NOBODY = 65534
-as_root = unittest.skipUnless(os.getuid() == 0, "must be root to become somebody else")
+from holt_case import BINARY, PATIENCE, SANITIZED, HoltCase, as_root
 
 
 class StoreTest(HoltCase):
-    def become_nobody(self):
-        os.setgid(NOBODY)
-        os.setuid(NOBODY)
-
     def check_error(self, code: int, *args, **options) -> str:
         """Must fail with this code, and with what failed, why, and a way out."""
         stderr = self.check(code, *args, **options).stderr
@@ -44,14 +36,15 @@ class StoreTest(HoltCase):
         self.check(0, "lock", "try", "x")
         self.folder.chmod(0o755)
         (self.folder / "state").chmod(0o755)
-        self.check_error(4, "lock", "list", preexec_fn=self.become_nobody)
-        done = self.check(125, "run", "--lock", "x", "--", "true", preexec_fn=self.become_nobody)
+        nobody = self.by_nobody()
+        self.check_error(4, "lock", "list", **nobody)
+        done = self.check(125, "run", "--lock", "x", "--", "true", **nobody)
         self.assertIn('cannot take lock "x"', done.stderr)
 
     @as_root
     def test_a_folder_that_cannot_be_written(self):
         self.folder.chmod(0o555)
-        stderr = self.check_error(4, "lock", "list", preexec_fn=self.become_nobody)
+        stderr = self.check_error(4, "lock", "list", **self.by_nobody())
         self.assertIn(str(self.folder), stderr)
 
     def test_the_store_is_a_folder(self):
