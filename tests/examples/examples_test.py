@@ -91,17 +91,19 @@ class ExamplesTest(HoltCase):
 
     def test_job_service_does_a_job_on_one_replica_at_a_time(self):
         (one, one_port), (two, two_port) = self.start_replica(), self.start_replica()
+        owner = self.take("job/report", "--ttl", "1m")  # so that both are in line, in this order
         _, first = self.ask(one_port, "report 10")
-        fence = self.fence_in(first, "started")
-        _, second = self.ask(two_port, "report 3")
         self.wait_until_waiting("job/report", 1)
+        _, second = self.ask(two_port, "report 3")
+        self.wait_until_waiting("job/report", 2)
         _, other = self.ask(two_port, "other 1")  # another job, done meanwhile
-        self.fence_in(other, "started")
+        self.assertEqual(self.fence_in(other, "started"), self.fence_in(other, "done"))
+        self.check(0, "lock", "release", "job/report", "--owner", owner)
+        fence = self.fence_in(first, "started")
         self.assertEqual(self.fence_in(first, "done"), fence)
         later = self.fence_in(second, "started")
         self.assertGreater(later, fence)
         self.assertEqual(self.fence_in(second, "done"), later)
-        self.fence_in(other, "done")
         self.assertIn(("report", 3, later), self.last_writes())
         self.assertEqual(self.ask(one_port, "re'port 1")[1].readline(),
                          "a request is: JOB STEPS, the job in a-z\n")
