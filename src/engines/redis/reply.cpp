@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engines/redis/reply.hpp"
+
+#include <hiredis/hiredis.h>
+
+#include <new>
+#include <span>
+#include <stdexcept>
+
+namespace holt::redis {
+namespace {
+
+constexpr std::size_t max_elements = 1'000'000;  // in one array
+
+[[noreturn]] void unexpected(char const* wanted) {
+  throw std::runtime_error(std::string("the server's answer is not ") + wanted);
+}
+
+}  // namespace
+
+bool ReplyView::is_error() const { return reply_->type == REDIS_REPLY_ERROR; }
+bool ReplyView::is_nil() const { return reply_->type == REDIS_REPLY_NIL; }
+bool ReplyView::is_text() const {
+  return reply_->type == REDIS_REPLY_STRING || reply_->type == REDIS_REPLY_STATUS;
+}
+bool ReplyView::is_array() const { return reply_->type == REDIS_REPLY_ARRAY; }
+
+std::int64_t ReplyView::integer() const {
+  if (reply_->type != REDIS_REPLY_INTEGER) unexpected("a number");
+  return reply_->integer;
+}
+
+std::string_view ReplyView::text() const {
+  if (!is_text() && !is_error()) unexpected("a text");
+  return {reply_->str, static_cast<std::size_t>(reply_->len)};
+}
+
+std::size_t ReplyView::size() const { return is_array() ? reply_->elements : 0; }
+
+ReplyView ReplyView::operator[](std::size_t index) const {
+  if (index >= size()) unexpected("a list that long");
+  return ReplyView(std::span(reply_->element, reply_->elements)[index]);
+}
+
+Reply::Reply(redisReply* owned) : reply_(owned), view_(owned) {}
+
+void Reply::Free::operator()(redisReply* reply) const noexcept { freeReplyObject(reply); }
+
+ReplyReader::ReplyReader() : reader_(redisReaderCreate()) {
+  if (!reader_) throw std::bad_alloc();
+}
+
+void ReplyReader::Free::operator()(redisReader* reader) const noexcept { redisReaderFree(reader); }
+
+void ReplyReader::feed(std::string_view bytes) {
+  if (redisReaderFeed(reader_.get(), bytes.data(), bytes.size()) != REDIS_OK) {
+    throw std::runtime_error(reader_->errstr);
+  }
+}
+
+std::optional<Reply> ReplyReader::next() {
+  void* reply = nullptr;
+  if (redisReaderGetReply(reader_.get(), &reply) != REDIS_OK) {
+    throw std::runtime_error(std::string("this is no Redis server: ") + reader_->errstr);
+  }
+  if (reply == nullptr) return std::nullopt;
+  Reply owned(static_cast<redisReply*>(reply));
+  if (owned->size() > max_elements) throw std::runtime_error("the server's answer is too long");
+  return owned;
+}
+
+std::string command(std::vector<std::string_view> const& words) {
+  std::vector<char const*> starts;
+  std::vector<std::size_t> lengths;
+  starts.reserve(words.size());
+  lengths.reserve(words.size());
+  for (auto const word : words) {
+    starts.push_back(word.data() == nullptr ? "" : word.data());
+    lengths.push_back(word.size());
+  }
+  char* bytes = nullptr;
+  auto const length = redisFormatCommandArgv(&bytes, static_cast<int>(words.size()), starts.data(),
+                                             lengths.data());
+  if (length < 0) throw std::bad_alloc();
+  std::string text(bytes, static_cast<std::size_t>(length));
+  redisFreeCommand(bytes);
+  return text;
+}
+
+std::string command(std::initializer_list<std::string_view> words) {
+  return command(std::vector<std::string_view>(words));
+}
+
+}  // namespace holt::redis
