@@ -3,7 +3,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help run build test quick sim tsan clang lint check tidy format bench clean \
+.PHONY: help run build test quick sim tsan clang lint check tidy format bench compare picture clean \
   install deb
 
 JOBS ?= $(shell nproc)
@@ -76,8 +76,8 @@ clang: ## build all with clang 19 at -O2 and run what needs no sanitizer on that
 	$(sub) build/clang/build.ninja
 	$(say) building everything with clang 19
 	@$(call compile,build/clang)
-	$(say) running unit, contract and install tests, and those that no sanitizer bears
-	@$(call run_tests,build/clang) -L '^(unit|contract|coroutines|linkage|unsanitized|install)$$'
+	$(say) running unit, contract, install and example tests, and those that no sanitizer bears
+	@$(call run_tests,build/clang) -L '^(unit|contract|coroutines|examples|linkage|unsanitized|install)$$'
 
 lint: ## tidy.py, clang-format and clang-tidy (ALL=1: every file, not only changed ones)
 	$(install) build test
@@ -104,6 +104,21 @@ bench: ## run the benchmarks, ROUNDS=N times (default 3), and write docs/benchma
 	$(say) building the benchmarks
 	@$(call compile,build/bench,holt benchmarks)
 	@tools/bench.py build/bench --rounds $(ROUNDS)
+
+compare: ## the peer that is no Debian package: SyncGuard, from its source in SYNCGUARD=FOLDER
+	$(install) build test compare
+	$(say) building SyncGuard
+	@tests/compare/build-syncguard.sh '$(SYNCGUARD)' build/compare
+	$(sub) build/test/build.ninja
+	@$(call compile,build/test,holt holt_compare_holder)
+	$(say) comparing what SyncGuard does with what docs/comparison.md says
+	@HOLT_BINARY=$(CURDIR)/build/test/holt \
+	  HOLT_COMPARE_HOLDER=$(CURDIR)/build/test/holt_compare_holder \
+	  SYNCGUARD_HOLDER=$(CURDIR)/build/compare/holder.js tests/compare/libraries_test.py
+
+picture: build ## run the demo and draw what it shows: docs/demo.svg
+	$(say) drawing the demo
+	@tools/picture.py docs/demo.svg build/holt demo
 
 install: ## the binary, library, headers and man pages into PREFIX (/usr/local), under DESTDIR
 	$(install) build

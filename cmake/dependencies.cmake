@@ -29,6 +29,7 @@ endfunction()
 
 holt_dep_archive(utf8proc utf8proc.h libutf8proc.a)
 holt_dep_archive(xxhash xxhash.h libxxhash.a)
+holt_dep_archive(hiredis hiredis/hiredis.h libhiredis.a)
 holt_dep_archive(sqlite3 sqlite3.h libsqlite3.a)
 target_link_libraries(holt_dep::sqlite3 INTERFACE m ${CMAKE_DL_LIBS} Threads::Threads)
 

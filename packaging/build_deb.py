@@ -111,6 +111,8 @@ class Package:
         for archive in tree.glob("usr/lib/**/*.a"):  # CMake strips programs and libraries alone
             output_of("strip", "--strip-debug", "--enable-deterministic-archives", archive)
         shutil.rmtree(tree / "usr/share/doc", ignore_errors=True)
+        for functions in tree.glob("usr/share/zsh/site-functions"):  # Debian's is another
+            functions.rename(functions.with_name("vendor-completions"))
         for page in tree.glob("usr/share/man/*/*.[1-9]"):
             write(page.with_name(page.name + ".gz"), gzip.compress(page.read_bytes(), 9, mtime=0))
             page.unlink()

@@ -30,10 +30,34 @@ missing_packages() {  # PACKAGE...
   done
 }
 
-apt() {
+as_root() {
   local root=()
   ((EUID == 0)) || root=(sudo)
-  "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q "$@"
+  "${root[@]}" "$@"
+}
+
+apt() {
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get -q "$@"
+}
+
+# Servers among the packages are for tests to start, on ports of their own. While packages are
+# installed no service is started (Debian asks policy-rc.d; one that is there is left alone), and
+# those that came with them are not started at the next boot either.
+policy=/usr/sbin/policy-rc.d
+
+forbid_services() {
+  [[ ! -e $policy ]] || return 0
+  trap 'as_root rm -f "$policy"' EXIT
+  printf '#!/bin/sh\nexit 101\n' | as_root tee "$policy" >/dev/null
+  as_root chmod 755 "$policy"
+}
+
+disable_services() {  # PACKAGE...
+  command -v systemctl >/dev/null || return 0
+  local units
+  mapfile -t units < <(dpkg -L "$@" | sed -nE 's|^.*/lib/systemd/system/([^@/]+\.service)$|\1|p')
+  ((${#units[@]} == 0)) || as_root systemctl --quiet disable "${units[@]}" ||
+    echo "install-packages: could not switch off: ${units[*]}" >&2
 }
 
 (($# > 0)) || die "no section named; usage: tools/install-packages.sh build|test|bench ..."
@@ -56,7 +80,9 @@ command -v apt-get >/dev/null || die "missing: ${missing[*]}" \
 
 apt update || die "apt-get update failed (its message is above), so ${missing[*]} cannot be had." \
   "Try: check the network and the sources in /etc/apt, then run the same command again."
+forbid_services
 apt install -y --no-install-recommends "${missing[@]}" || die \
   "apt-get could not install: ${missing[*]} (its message is above)." \
   "Holt is built on Debian 12; on another release a package may have another name." \
   "Try: apt-cache policy ${missing[*]}"
+disable_services "${missing[@]}"

@@ -18,6 +18,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -68,6 +69,12 @@ void CommandLine::duration(std::string_view names, std::optional<std::chrono::mi
                            std::string_view help) {
   options_.push_back({{.names = names, .placeholder = "DURATION", .help = help},
                       [&target](Setting const& given) { target = *parse_duration(given.value); }});
+}
+
+void CommandLine::count(std::string_view names, std::optional<std::uint64_t>& target,
+                        std::string_view help) {
+  options_.push_back({{.names = names, .placeholder = "COUNT", .help = help},
+                      [&target](Setting const& given) { target = parse_count(given.value); }});
 }
 
 void CommandLine::choice(std::string_view names, std::string_view placeholder,

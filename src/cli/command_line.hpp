@@ -12,6 +12,7 @@
 #include "cli/setting.hpp"
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
@@ -36,6 +37,7 @@ struct Command {
   bool hidden = false;                      ///< not shown, not suggested
   bool without_files = false;               ///< works even if a configuration file is broken
   std::string_view manual = {};             ///< more, for its manual page; as prose.hpp has it
+  std::string_view guide = {};              ///< its page in docs/commands, if it shares one
 };
 
 /// A word of a command that is no flag.
@@ -68,6 +70,8 @@ class CommandLine {
              std::optional<std::string>& target, std::string_view help);
   void duration(std::string_view names, std::optional<std::chrono::milliseconds>& target,
                 std::string_view help);
+  /// A whole number.
+  void count(std::string_view names, std::optional<std::uint64_t>& target, std::string_view help);
   /// One of a few words, which live as long as the program.
   void choice(std::string_view names, std::string_view placeholder,
               std::span<std::string_view const> choices, std::optional<std::string>& target,

@@ -7,10 +7,13 @@
 #include "cli/text.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 namespace holt::cli {
 namespace {
@@ -41,8 +44,18 @@ std::string complaint_about(Flag const& flag, std::string_view value) {
     auto const parsed = parse_duration(value);
     if (!parsed) return parsed.error();
   }
+  if (flag.placeholder == "COUNT" && !parse_count(value)) {
+    return in_quotes(value) + " is no whole number; write it as 1000";
+  }
   bool const is_choice = std::ranges::find(flag.choices, value) != flag.choices.end();
   return flag.choices.empty() || is_choice ? std::string() : no_choice(value, flag.choices);
+}
+
+std::optional<std::uint64_t> parse_count(std::string_view text) noexcept {
+  std::uint64_t number = 0;
+  auto const read = std::from_chars(text.data(), text.data() + text.size(), number);
+  bool const whole = read.ptr == text.data() + text.size();
+  return read.ec == std::errc{} && whole ? std::optional(number) : std::nullopt;
 }
 
 bool is_true(std::string_view value) noexcept { return parse_bool(value).value_or(false); }

@@ -4,6 +4,8 @@
 // the parser, the help, the man pages, completion, and the names of its variable and its key in
 // the configuration files.
 
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -40,8 +42,11 @@ struct Flag {
 };
 
 /// What is wrong with the value, if that can be seen from the flag alone: not one of its choices,
-/// no duration (DURATION), neither true nor false. Empty when nothing is.
+/// no duration (DURATION), no whole number (COUNT), neither true nor false. Empty when nothing is.
 [[nodiscard]] std::string complaint_about(Flag const& flag, std::string_view value);
+
+/// The whole number that the text says; nothing when it says none, or one that is too large.
+[[nodiscard]] std::optional<std::uint64_t> parse_count(std::string_view text) noexcept;
 
 /// What complaint_about() lets through for a flag that takes no value.
 [[nodiscard]] bool is_true(std::string_view value) noexcept;

@@ -43,9 +43,14 @@ constexpr std::string_view top_settings =
     "A flag wins over its variable, that over the project's .holt.toml (in this folder or above),\n"
     "that over $XDG_CONFIG_HOME/holt/config.toml, that over /etc/holt/config.toml.\n"
     "\n"
-    "Log of lease events on stderr:\n"
-    "  HOLT_LOG_LEVEL    debug, info, warn (the default), error or off\n"
-    "  HOLT_LOG_FORMAT   text (the default) or json\n";
+    "Variables without a flag:\n"
+    "  HOLT_LOG_LEVEL        which lease events are logged on stderr: debug, info, warn (the\n"
+    "                        default), error or off\n"
+    "  HOLT_LOG_FORMAT       text (the default) or json\n"
+    "  HOLT_PROJECT_CONFIG   the project's file, instead of the .holt.toml that is searched for\n"
+    "  HOLT_SYSTEM_CONFIG    the system's file, instead of /etc/holt/config.toml\n"
+    "  HOLT_ENGINE_PATH      folders of engine modules, with : between them, instead of\n"
+    "                        lib/holt/engines beside holt\n";
 
 struct Group {
   std::string_view word;
@@ -60,12 +65,16 @@ constexpr std::string_view lock_examples =
     "  holt lock try deploy --ttl 10m -o json    for scripts: take it, keep the owner\n"
     "  holt lock release deploy --owner OWNER\n";
 
+constexpr std::string_view bench_examples =
+    "  holt bench lock                           how fast is my store?\n";
+
 constexpr std::string_view config_examples =
     "  holt config show --origin                 what is set, and where\n";
 
 constexpr std::array groups{
     Group{"", "Holt coordinates replicas on the database they already run.", top_examples},
     Group{"lock", "Take, show and break locks.", lock_examples},
+    Group{"bench", "Measure your own store.", bench_examples},
     Group{"config", "See what is configured, and where.", config_examples},
 };
 

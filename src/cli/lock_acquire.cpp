@@ -40,6 +40,7 @@ constinit Command const lock_acquire_command{
         "it ends after its ttl. Waiting is first come, first served; Ctrl-C leaves the\n"
         "line. Exit code 5: not free in time.\n",
     .run = &lock_acquire,
+    .guide = "lock",
 };
 
 }  // namespace holt::cli

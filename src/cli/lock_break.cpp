@@ -96,6 +96,7 @@ constinit Command const lock_break_command{
         "while this one still works.\n"
         "Exit code 3: it is free already. 5: it is held under another fence.\n",
     .run = &lock_break,
+    .guide = "lock",
 };
 
 }  // namespace holt::cli

@@ -44,6 +44,7 @@ constinit Command const lock_extend_command{
     .examples = "  holt lock extend deploy --owner OWNER --ttl 10m\n",
     .details = "Exit code 3: nobody holds it any more. 5: another owner holds it.\n",
     .run = &lock_extend,
+    .guide = "lock",
 };
 
 }  // namespace holt::cli

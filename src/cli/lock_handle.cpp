@@ -35,6 +35,11 @@ void refuse_lost(Holt& holt, Handle const& handle) {
   if (!found) {
     throw Failure(ExitCode::not_found, "nobody holds it: its lease has ended or was released");
   }
+  if (found->owner == handle.owner && !found->broken.empty()) {
+    throw Failure(
+        ExitCode::conflict, "you were asked to stop: " + in_quotes(found->broken),
+        "holt lock release " + as_argument(handle.name.text()) + " --owner " + handle.owner.text());
+  }
   throw Failure(ExitCode::conflict,
                 "another owner holds it (fence " + found->fence.decimal() + ", expires in " +
                     rounded_duration(found->expires_in) + ")",

@@ -63,6 +63,7 @@ constinit Command const lock_list_command{
         "  holt lock list -o name\n",
     .details = "With PREFIX only those whose names start with it.\n",
     .run = &lock_list,
+    .guide = "lock",
 };
 
 }  // namespace holt::cli

@@ -35,6 +35,7 @@ constinit Command const lock_release_command{
     .examples = "  holt lock release deploy --owner OWNER\n",
     .details = "Exit code 3: nobody holds it any more. 5: another owner holds it.\n",
     .run = &lock_release,
+    .guide = "lock",
 };
 
 }  // namespace holt::cli

@@ -50,6 +50,7 @@ constinit Command const lock_show_command{
         "  if holt lock show deploy -o name 2>/dev/null; then echo taken; fi\n",
     .details = "Exit code 3: it is free.\n",
     .run = &lock_show,
+    .guide = "lock",
 };
 
 }  // namespace holt::cli

@@ -32,6 +32,7 @@ constinit Command const lock_try_command{
         "Prints the owner: who knows it can extend and release the lock. Nobody renews it;\n"
         "it ends after its ttl. Exit code 5: somebody else holds it.\n",
     .run = &lock_try,
+    .guide = "lock",
 };
 
 }  // namespace holt::cli

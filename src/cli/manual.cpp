@@ -218,14 +218,38 @@ std::string options_table(Command const& command) {
 
 }  // namespace
 
+namespace {
+
+/// The page that somebody has written about the command, with use cases and an example.
+std::string guide(Command const& command) {
+  std::string name(command.guide.empty() ? command.words : command.guide);
+  std::ranges::replace(name, ' ', '-');
+  return "commands/" + name + ".md";
+}
+
+std::string index_of_commands() {
+  std::string table = "\n| command | what | its flags |\n| --- | --- | --- |\n";
+  for (auto const* const command : shown_commands()) {
+    table += "| [`holt " + std::string(command->words) + "`](" + guide(*command) + ") | " +
+             std::string(command->summary) + " | [flags](#" + page_name(*command) + ") |\n";
+  }
+  return table;
+}
+
+}  // namespace
+
 std::string command_reference() {
   std::string page =
       "<!-- Made from src/cli by `holt __docs docs`; a change belongs there. -->\n"
-      "# Commands\n\nWhat `holt COMMAND --help` says, and more. [Configuration](configuration.md) "
-      "says how variables and files work.\n";
+      "# Commands\n\nEach has a page with what it is for and an example; below is what `holt "
+      "COMMAND "
+      "--help` says, and more. [Configuration](configuration.md) says how variables and files "
+      "work.\n" +
+      index_of_commands();
   for (auto const* const command : shown_commands()) {
     page += "\n## holt " + std::string(command->words) + "\n\n" + std::string(command->summary) +
-            ".\n\n```sh\n" + usage(*command) + "\n```\n\n```sh\n";
+            ". [Use cases, an example](" + guide(*command) + ").\n\n```sh\n" + usage(*command) +
+            "\n```\n\n```sh\n";
     page += examples(command->examples) + "```\n" + options_table(*command) +
             as_markdown(command->details) + as_markdown(command->manual);
   }

@@ -8,6 +8,7 @@
 
 #include "cli/command_line.hpp"
 
+#include <chrono>
 #include <optional>
 #include <string>
 
@@ -23,5 +24,12 @@ class ProgressOption {
  private:
   std::optional<std::string> text_;
 };
+
+/// How long to be silent after a line when the pause before it was `last`: lines of a log come with
+/// growing pauses.
+[[nodiscard]] std::chrono::milliseconds pause_after(Progress form, std::chrono::milliseconds last);
+
+/// Cut to one line of the terminal: what wraps around could not be replaced by the next one.
+[[nodiscard]] std::string fitting(std::string const& line);
 
 }  // namespace holt::cli

@@ -39,6 +39,7 @@ constinit Command const version_command{
         "  holt version -o json\n",
     .details = {},
     .run = &show_version,
+    .guide = "help",
 };
 
 }  // namespace holt::cli

@@ -16,9 +16,6 @@
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
@@ -35,15 +32,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds worth_a_line{1'000};    // a wait whose end a log should have
-constexpr milliseconds shortest_pause{5'000};  // of plain lines; each pause is twice the last
-constexpr milliseconds longest_pause{60'000};
-
-milliseconds pause_after(Progress form, milliseconds last) {
-  if (form == Progress::line) return milliseconds(1'000);
-  if (form == Progress::json) return milliseconds(2'000);
-  return std::clamp(last * 2, shortest_pause, longest_pause);
-}
+constexpr milliseconds worth_a_line{1'000};  // a wait whose end a log should have
 
 milliseconds since(Instant start) {
   return std::chrono::floor<milliseconds>(BootClock::now() - start);
@@ -60,14 +49,6 @@ Busy as_busy(LeaseInfo const& lease) {
           .expires_in = lease.expires_in,
           .place = 0,
           .note = lease.note};
-}
-
-/// Cut to one line of the terminal: what wraps around could not be replaced.
-std::string fitting(std::string const& text) {
-  winsize size{};
-  constexpr std::size_t dots = 4;
-  if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col <= dots) return text;
-  return printable(text, size.ws_col - dots);
 }
 
 }  // namespace

@@ -172,6 +172,24 @@ TEST_F(AsyncClient, WhatIsGrantedToALoopThatIsGoneIsGivenBack) {
   EXPECT_FALSE(holt_.is_locked("a"));
 }
 
+TEST_F(AsyncClient, ALoopThatGoesEndsItsWaits) {
+  auto const first = holt_.try_lock("a");
+  ASSERT_TRUE(first);
+  for (int i = 0; i < 20; ++i) {
+    boost::asio::io_context gone;
+    boost::asio::co_spawn(
+        gone,
+        [](AsyncHolt async) -> awaitable<void> {
+          auto const lock = co_await async.lock("a", {.wait = 30s});
+          ADD_FAILURE() << "the loop never ran again";
+        }(async_),
+        boost::asio::detached);
+    for (int n = 0; n < 2000 && holt_.find("a")->waiting == 0; ++n) gone.run_for(5ms);
+    if (i % 2 == 1) gone.poll();
+  }
+  EXPECT_EQ(holt_.find("a")->waiting, 0U);
+}
+
 TEST_F(AsyncClient, WrongInputAndAClosedClientAreThrownWhenAwaited) {
   run([&]() -> awaitable<void> {
     bool refused = false;

@@ -1,17 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Completion: what is offered, and that the shells really offer it."""
 
-import os
-import pty
 import re
-import select
 import shutil
-import signal
 import subprocess
 import time
 import unittest
 
-from holt_case import BINARY, PATIENCE, HoltCase
+from holt_case import BINARY, PATIENCE, REPOSITORY, HoltCase
+from screen import Shell
 
 LINES = ["", "l", "lock ", "lock s", "lock show ", "lock show de", "lock show nothing",
          "lock list -",
@@ -19,40 +16,12 @@ LINES = ["", "l", "lock ", "lock s", "lock show ", "lock show de", "lock show no
          "--color ", "--color=a", "--instance other lock show ", "lock show --instance other ",
          "run --lock ", "run --lock=dep", "run --lock x --progress ", "run --lock x -- ca",
          "run --lock x ca", "run --lock x -- cat fi", "run --no-wait --", "lock break x --reason ",
-         "config ", "config show --", "help l", "help lock b", "help run ", "completion ",
+         "config ", "config show --", "b", "bench lock --names ", "help l", "help lock b",
+         "help run ", "completion ",
          "completion b", "frob ", "lock frob ", "frob", "demo-w", "__c", "lock show -- ",
          "lock show deploy ", "--store sqlite:///no/such/folder/x.db lock show ",
          "--store - lock show ",
          "lock show --store ''"]
-
-
-class Typed:
-    """A shell on a terminal of its own, with holt's completion, and keys typed into it."""
-
-    def __init__(self, case: HoltCase, words: list[str], env: dict):
-        self.case = case
-        self.seen = ""
-        self.pid, self.fd = pty.fork()
-        if self.pid == 0:
-            os.chdir(case.folder)
-            os.execvpe(words[0], words, case.env | env)
-        case.addCleanup(self.close)
-
-    def close(self):
-        os.close(self.fd)
-        os.kill(self.pid, signal.SIGKILL)
-        os.waitpid(self.pid, 0)
-
-    def type(self, keys: str):
-        os.write(self.fd, keys.encode())
-
-    def expect(self, pattern: str):
-        end = time.monotonic() + PATIENCE
-        while not re.search(pattern, self.seen):
-            if not select.select([self.fd], [], [], max(0, end - time.monotonic()))[0]:
-                self.case.fail(f"no {pattern!r} in {self.seen!r}")
-            self.seen += os.read(self.fd, 65536).decode(errors="replace")
-        self.seen = ""
 
 
 class CompletionTest(HoltCase):
@@ -118,7 +87,7 @@ class CompletionTest(HoltCase):
     # The shells
 
     def bash(self, *keys: tuple[str, str]):
-        shell = Typed(self, ["bash", "--norc", "--noprofile", "-i"],
+        shell = Shell(self, ["bash", "--norc", "--noprofile", "-i"],
                       {"PS1": "ready> ", "TERM": "dumb", "HISTFILE": "", "INPUTRC": "/dev/null"})
         shell.expect("ready> ")
         shell.type("source <(holt completion bash); bind 'set bell-style none'\n")
@@ -140,11 +109,19 @@ class CompletionTest(HoltCase):
 
     @unittest.skipUnless(shutil.which("zsh"), "zsh is not installed")
     def test_zsh(self):
+        self.zsh("compinit -u -D; source <(holt completion zsh)")
+
+    @unittest.skipUnless(shutil.which("zsh"), "zsh is not installed")
+    def test_zsh_as_it_is_installed(self):
+        """A function of its own in a folder that zsh looks into."""
+        self.zsh(f"fpath=({REPOSITORY}/src/cli/completion $fpath); compinit -u -D")
+
+    def zsh(self, loading: str):
         self.take_some()
-        shell = Typed(self, ["zsh", "-f", "-i"], {"PS1": "ready> ", "TERM": "xterm",
+        shell = Shell(self, ["zsh", "-f", "-i"], {"PS1": "ready> ", "TERM": "xterm",
                                                   "HOME": str(self.folder)})
         shell.expect("ready> ")
-        shell.type("autoload -Uz compinit; compinit -u -D; source <(holt completion zsh); "
+        shell.type("autoload -Uz compinit; " + loading + "; "
                    "show-line() { zle -I; print -r -- \"<$BUFFER>\"; BUFFER=; }; zle -N show-line; "
                    "bindkey '^X' show-line; print loa''ded\n")
         shell.expect("loaded[^<]*ready> ")
@@ -158,6 +135,14 @@ class CompletionTest(HoltCase):
 
     @unittest.skipUnless(shutil.which("fish"), "fish is not installed")
     def test_fish(self):
+        self.fish("holt completion fish | source")
+
+    @unittest.skipUnless(shutil.which("fish"), "fish is not installed")
+    def test_fish_as_it_is_installed(self):
+        """A file with the command's name in a folder that fish looks into."""
+        self.fish(f"set -p fish_complete_path {REPOSITORY}/src/cli/completion")
+
+    def fish(self, loading: str):
         self.take_some()
         for typed, seen in (("holt lock sh", "show\tShow who holds a lock\n"),
                             ("holt lock list --ou", "--output\ttable (the default), json, ndjson "
@@ -167,8 +152,8 @@ class CompletionTest(HoltCase):
                             ("holt lock show tw", "two words\n"),
                             ("holt run --lock x -- holt lock sh", "show\tShow who holds a lock\n")):
             done = subprocess.run(
-                ["fish", "--no-config", "-c", "holt completion fish | source; complete -C $argv[1]",
-                 typed], capture_output=True, text=True, timeout=PATIENCE,
+                ["fish", "--no-config", "-c", f"{loading}; complete -C $argv[1]", typed],
+                capture_output=True, text=True, timeout=PATIENCE,
                 env=self.env | {"HOME": str(self.folder)})
             self.assertEqual(done.stdout, seen, done.stderr)
 

@@ -67,11 +67,30 @@ class FlagsTest(HoltCase):
         self.assertFalse(variables & (given | {"HOLT_LOG_LEVEL", "HOLT_LOG_FORMAT",
                                                "HOLT_PROJECT_CONFIG", "HOLT_SYSTEM_CONFIG"}))
 
+    def test_every_variable_that_is_read_is_documented(self):
+        """Each stands in the sources as a text of its own, whoever reads it there."""
+        found = set()
+        for path in (REPOSITORY / "src").rglob("*.[ch]pp"):
+            found |= set(re.findall(r'"(HOLT_[A-Z_]+)"', path.read_text()))
+        self.assertLessEqual({"HOLT_ENGINE_PATH", "HOLT_LOG_LEVEL", "HOLT_STORE"}, found)
+        rows = json.loads(self.check(0, "config", "show", "--all", "-o", "json").stdout)
+        without_flag = found - {row["variable"] for row in rows}
+        top, manual = self.check(0, "--help").stdout, self.plain(DOCS / "man/holt.1")
+        page = (DOCS / "configuration.md").read_text()
+        for variable in without_flag:
+            self.assertIn(variable, manual)
+            self.assertIn(variable, page)
+            if variable not in ("HOLT_LOCK_NAME", "HOLT_FENCE"):  # told to the command of run
+                self.assertIn(f"\n  {variable} ", top)
+        pages = "".join(self.plain(path) for path in (DOCS / "man").iterdir())
+        for variable in found - without_flag:
+            self.assertIn(variable, pages)
+
     def test_every_variable_is_heeded(self):
         """A value that nothing accepts is complained about, if it is looked at."""
         shared = self.shared()
         for command, flag, usage in self.every_flag():
-            if re.search(r" (DURATION|FORM|WHEN)$", usage):
+            if re.search(r" (DURATION|COUNT|FORM|WHEN|WHICH)$", usage):
                 variable, _ = self.names(command, flag, shared)
                 done = self.holt(*command.split(), *self.words(command),
                                  env={variable: "frob nicate"})
@@ -104,6 +123,31 @@ class FlagsTest(HoltCase):
         for command, flag, usage in self.every_flag():
             part = text.partition(f"\n## holt {command}\n")[2].partition("\n## ")[0]
             self.assertIn(f"| `{usage}` |", part)
+
+    def test_every_command_has_a_page_of_its_own(self):
+        """One that somebody has written, in docs/commands, and the index leads to it."""
+        text = (DOCS / "commands.md").read_text()
+        index, guides = text.partition("\n## ")[0], set()
+        for command in self.commands():
+            with self.subTest(command=command):
+                anchor = "holt-" + command.replace(" ", "-")
+                row = rf"^\| \[`holt {command}`\]\((commands/[a-z-]+\.md)\) \|.*\(#{anchor}\)"
+                name = re.search(row, index, re.MULTILINE)[1]
+                guides.add(DOCS / name)
+                self.assertIn(f"]({name})", text.partition(f"\n## holt {command}\n")[2])
+                page = (DOCS / name).read_text()
+                self.assertIn(f"holt {command}", page)
+                self.assertIn(f"(../commands.md#{anchor})", page)
+                self.assertRegex(page, r"(?ms)```console\n(?:(?!```).)*^\$ [^\n]*\bholt ")
+                self.assertIn("**Exit code**: ", page)
+        others = set((DOCS / "commands").iterdir()) - guides
+        for page in others:  # of a single flag, linked from its command's
+            self.assertTrue(any(f"({page.name})" in guide.read_text() for guide in guides), page)
+
+    def test_links_lead_somewhere(self):
+        for path in DOCS.rglob("*.md"):
+            for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", path.read_text()):
+                self.assertTrue((path.parent / link).exists(), f"{path}: {link}")
 
     def test_completion(self):
         for command, flag, _ in self.every_flag():

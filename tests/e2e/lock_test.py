@@ -4,6 +4,7 @@
 import json
 import os
 import pty
+import re
 import shlex
 import signal
 import subprocess
@@ -72,6 +73,14 @@ class LockTest(HoltCase):
         self.check(3, "lock", "show", "x")
         self.check(3, "lock", "release", "x", "--owner", owner)
         self.check(3, "lock", "extend", "x", "--owner", owner, "--ttl", "1s")
+
+    def test_the_owner_is_told_that_it_should_stop(self):
+        owner = self.take("x", "--ttl", "1h")
+        self.check(0, "lock", "break", "x", "--reason", "my turn")
+        done = self.check(5, "lock", "extend", "x", "--owner", owner, "--ttl", "2h")
+        self.assertIn('cannot extend lock "x": you were asked to stop: "my turn"\n', done.stderr)
+        way_out = re.search("Try: holt (.*)", done.stderr)[1]
+        self.check(0, *shlex.split(way_out))
 
     def test_only_the_owner_may_extend_and_release(self):
         stranger = self.take("y")

@@ -1,55 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """holt run in a terminal: an interactive shell with job control, and keys typed into it."""
 
-import os
-import pty
 import re
-import select
-import signal
-import time
 import unittest
 
-from holt_case import BINARY, PATIENCE, HoltCase, state_of
+from holt_case import BINARY, HoltCase, state_of
+from screen import CTRL_C, Shell
 
-CTRL_C = "\x03"
 CTRL_D = "\x04"
 CTRL_Z = "\x1a"
 PROMPT = "ready> "
 
 
-class Shell:
-    """bash -i on a terminal of its own."""
+class JobShell(Shell):
+    """bash -i, whose jobs are commands of the test."""
 
     def __init__(self, case: HoltCase):
-        self.case = case
-        self.seen = ""
-        self.pid, self.fd = pty.fork()
-        if self.pid == 0:
-            os.chdir(case.folder)
-            env = case.env | {"PS1": PROMPT, "TERM": "dumb", "HISTFILE": "", "holt": BINARY}
-            os.execvpe("bash", ["bash", "--norc", "--noprofile", "--noediting", "-i"], env)
-        case.addCleanup(self.close)
+        super().__init__(case, ["bash", "--norc", "--noprofile", "--noediting", "-i"],
+                         {"PS1": PROMPT, "TERM": "dumb", "HISTFILE": "", "holt": BINARY})
         self.expect(PROMPT)
-
-    def close(self):
-        os.close(self.fd)  # hangs up; then the shell ends, and its jobs
-        os.kill(self.pid, signal.SIGKILL)
-        os.waitpid(self.pid, 0)
-
-    def type(self, text: str):
-        os.write(self.fd, text.encode())
-
-    def expect(self, pattern: str) -> re.Match:
-        """Reads until the pattern has been seen; what came before it is forgotten."""
-        end = time.monotonic() + PATIENCE
-        while True:
-            match = re.search(pattern, self.seen)
-            if match:
-                self.seen = self.seen[match.end():]
-                return match
-            if not select.select([self.fd], [], [], max(0, end - time.monotonic()))[0]:
-                self.case.fail(f"no {pattern!r} in {self.seen!r}")
-            self.seen += os.read(self.fd, 65536).decode(errors="replace")
 
     def run(self, line: str):
         """Types a line and skips its echo."""
@@ -65,7 +34,7 @@ class Shell:
 class RunTerminalTest(HoltCase):
     def setUp(self):
         super().setUp()
-        self.shell = Shell(self)
+        self.shell = JobShell(self)
 
     def wait_for_state(self, pid: int, states: str):
         self.wait_for(lambda: state_of(pid) in set(states), f"{pid} to be in state {states}")

@@ -2,10 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Each example, run as its first lines say. The programs are in $HOLT_EXAMPLES."""
 
+import contextlib
 import os
 import pathlib
 import re
 import signal
+import socket
+import sqlite3
 import subprocess
 import sys
 import unittest
@@ -54,6 +57,96 @@ class ExamplesTest(HoltCase):
         self.assertEqual(third.communicate(timeout=PATIENCE)[0], "stopped\n")
         second.send_signal(signal.SIGTERM)
         self.assertEqual(second.communicate(timeout=PATIENCE)[0], "stopped\n")
+
+    # job_service: each connection is one request
+
+    def start_replica(self) -> tuple[subprocess.Popen, int]:
+        """A replica on the test's folder, and its port. `holt` looks at its store from here on."""
+        self.env["HOLT_STORE"] = str(self.folder / "holt.db")
+        started = subprocess.Popen([PROGRAMS / "job_service", self.folder], env=self.env, text=True,
+                                   stdout=subprocess.PIPE)
+        self.addCleanup(self._stop, started)
+        said = started.stdout.readline()
+        return started, int(re.fullmatch(r"listening on (\d+)\n", said)[1])
+
+    def ask(self, port: int, line: str):
+        """Sends a request; the stream its answers come by."""
+        client = socket.create_connection(("127.0.0.1", port), PATIENCE)
+        self.addCleanup(client.close)
+        client.sendall(f"{line}\n".encode())
+        answers = client.makefile()
+        self.addCleanup(answers.close)
+        return client, answers
+
+    def fence_in(self, answers, word: str) -> int:
+        said = answers.readline()
+        match = re.fullmatch(rf"{word}, fence (\d+)\n", said)
+        self.assertTrue(match, said)
+        return int(match[1])
+
+
+    def last_writes(self) -> list[tuple[str, int, int]]:
+        with contextlib.closing(sqlite3.connect(self.folder / "ledger.db")) as ledger:
+            return ledger.execute("SELECT name, step, fence FROM job").fetchall()
+
+    def test_job_service_does_a_job_on_one_replica_at_a_time(self):
+        (one, one_port), (two, two_port) = self.start_replica(), self.start_replica()
+        _, first = self.ask(one_port, "report 10")
+        fence = self.fence_in(first, "started")
+        _, second = self.ask(two_port, "report 3")
+        self.wait_until_waiting("job/report", 1)
+        _, other = self.ask(two_port, "other 1")  # another job, done meanwhile
+        self.fence_in(other, "started")
+        self.assertEqual(self.fence_in(first, "done"), fence)
+        later = self.fence_in(second, "started")
+        self.assertGreater(later, fence)
+        self.assertEqual(self.fence_in(second, "done"), later)
+        self.fence_in(other, "done")
+        self.assertIn(("report", 3, later), self.last_writes())
+        self.assertEqual(self.ask(one_port, "re'port 1")[1].readline(),
+                         "a request is: JOB STEPS, the job in a-z\n")
+        for replica in (one, two):
+            replica.terminate()
+            self.assertEqual(replica.communicate(timeout=PATIENCE)[0], "stopped\n")
+            self.assertEqual(replica.returncode, 0)
+
+    def test_job_service_client_goes_away(self):
+        _, port = self.start_replica()
+        holder, first = self.ask(port, "report 100000")
+        self.fence_in(first, "started")
+        waiter, _ = self.ask(port, "report 1")
+        self.wait_until_waiting("job/report", 1)
+        waiter.shutdown(socket.SHUT_RDWR)  # leaves the line
+        self.wait_until_waiting("job/report", 0)
+        _, third = self.ask(port, "report 1")
+        self.wait_until_waiting("job/report", 1)
+        holder.shutdown(socket.SHUT_RDWR)  # leaves the lock
+        self.assertEqual(self.fence_in(third, "started"), self.fence_in(third, "done"))
+
+    def test_job_service_replica_is_killed(self):
+        (one, one_port), (_, two_port) = self.start_replica(), self.start_replica()
+        _, first = self.ask(one_port, "report 100000")
+        fence = self.fence_in(first, "started")
+        _, second = self.ask(two_port, "report 2")
+        self.wait_until_waiting("job/report", 1)
+        one.kill()
+        later = self.fence_in(second, "started")
+        self.assertGreater(later, fence)
+        self.fence_in(second, "done")
+        self.assertEqual(self.last_writes(), [("report", 2, later)])
+
+    def test_job_service_stops_in_the_middle_of_work(self):
+        replica, port = self.start_replica()
+        _, working = self.ask(port, "report 100000")
+        self.fence_in(working, "started")
+        _, waiting = self.ask(port, "report 1")
+        self.wait_until_waiting("job/report", 1)
+        replica.terminate()
+        for answers in (working, waiting):
+            self.assertEqual(answers.readline(), "stopped\n")
+        self.assertEqual(replica.communicate(timeout=PATIENCE)[0], "stopped\n")
+        self.assertEqual(replica.returncode, 0)
+        self.assertEqual(self.check(0, "lock", "list", "-o", "name").stdout, "")
 
     def test_nightly(self):
         path = pathlib.Path(BINARY).parent

@@ -41,7 +41,11 @@ class DebTest(unittest.TestCase):
 
     def test_each_has_what_belongs_into_it(self):
         wanted = {
-            "holt": ["/usr/bin/holt", "/usr/share/man/man1/holt.1.gz"],
+            "holt": ["/usr/bin/holt", "/usr/share/man/man1/holt.1.gz",
+                     "/usr/share/man/man1/holt-lock-try.1.gz",
+                     "/usr/share/bash-completion/completions/holt",
+                     "/usr/share/zsh/vendor-completions/_holt",
+                     "/usr/share/fish/vendor_completions.d/holt.fish"],
             LIBRARY: [rf"/usr/lib/(\S+/)?libholt\.so\.{ABI}",
                       rf"/usr/lib/(\S+/)?libholt\.so\.{VERSION}"],
             "libholt-dev": ["/usr/include/holt/holt.hpp", r"/usr/lib/(\S+/)?libholt\.(so|a)",

@@ -118,6 +118,13 @@ class ContentTest(InstallCase):
         manuals = {page.name for page in (REPOSITORY / "docs/man").glob("*.1")}
         self.assertEqual({p.name for p in (self.prefix / "share/man/man1").iterdir()}, manuals)
 
+    def test_completion_is_where_the_shells_look(self):
+        for shell, place in (("bash", "bash-completion/completions/holt"),
+                             ("zsh", "zsh/site-functions/_holt"),
+                             ("fish", "fish/vendor_completions.d/holt.fish")):
+            self.assertEqual((self.prefix / "share" / place).read_text(),
+                             run(self.prefix / "bin/holt", "completion", shell))
+
     def test_no_path_of_the_build_is_in_a_file(self):
         for file in self.prefix.rglob("*"):
             if file.is_file() and not file.is_symlink():

@@ -3,6 +3,7 @@
 
 #include "process/remote.hpp"
 #include "support/fence_register.hpp"
+#include "support/servers/shifted_clock.hpp"
 
 #include <holt/holt.hpp>
 
@@ -14,7 +15,6 @@
 #include <array>
 #include <csignal>
 #include <filesystem>
-#include <fstream>
 
 namespace holt::test {
 namespace {
@@ -186,27 +186,6 @@ TEST(LockBetweenProcesses, AnIdleWaiterCostsNoCpu) {
   auto const used = std::stol(waiter.ask("cpu")) - before;
   EXPECT_LT(used, 60'000) << "microseconds in 3 s: a loop that polls would use more";
 }
-
-/// Moves the wall clock of the worker processes: tests/support/clock_shim.cpp.
-class ShiftedClock {
- public:
-  explicit ShiftedClock(std::filesystem::path file) : file_(std::move(file)) { set(0s); }
-  void set(std::chrono::seconds shift) const {
-    auto const nanos = std::chrono::nanoseconds(shift).count();
-    std::fstream out(file_, std::ios::binary | std::ios::in | std::ios::out);
-    if (!out) out.open(file_, std::ios::binary | std::ios::out);
-    out.write(reinterpret_cast<char const*>(&nanos), sizeof nanos);
-  }
-  [[nodiscard]] std::vector<std::pair<std::string, std::string>> environment() const {
-    // ASan wants to come first; told that we know, it does without.
-    return {{"LD_PRELOAD", HOLT_CLOCK_SHIM},
-            {"CLOCKSHIM_FILE", file_.string()},
-            {"ASAN_OPTIONS", "verify_asan_link_order=0"}};
-  }
-
- private:
-  std::filesystem::path file_;
-};
 
 TEST(LockBetweenProcesses, AnHourOfWallClockEitherWayChangesNothing) {
   for (auto const step : {1h, -1h}) {

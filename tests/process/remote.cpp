@@ -11,7 +11,6 @@
 
 #include <array>
 #include <csignal>
-#include <cstdlib>
 #include <stdexcept>
 
 namespace holt::test {
@@ -24,17 +23,6 @@ std::array<int, 2> make_pipe() {
 }
 
 }  // namespace
-
-TempStore::TempStore() {
-  std::string pattern = (std::filesystem::temp_directory_path() / "holt-process-XXXXXX").string();
-  if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary folder");
-  folder_ = pattern;
-}
-
-TempStore::~TempStore() {
-  std::error_code ignored;
-  std::filesystem::remove_all(folder_, ignored);
-}
 
 Remote::Remote(std::string const& url,
                std::vector<std::pair<std::string, std::string>> const& environment) {

@@ -3,6 +3,8 @@
 // Remote: starts a worker process (worker.hpp) and talks to it; kills it at the end by its pid.
 // TempStore: a folder for one test's store.
 
+#include "support/temporary_folder.hpp"
+
 #include <sys/types.h>
 
 #include <chrono>
@@ -15,17 +17,12 @@ namespace holt::test {
 
 class TempStore {
  public:
-  TempStore();
-  ~TempStore();
-  TempStore(TempStore const&) = delete;
-  TempStore& operator=(TempStore const&) = delete;
-
-  [[nodiscard]] std::filesystem::path path() const { return folder_ / "store.db"; }
+  [[nodiscard]] std::filesystem::path path() const { return folder_.file("store.db"); }
   [[nodiscard]] std::string url() const { return "sqlite://" + path().string(); }
-  [[nodiscard]] std::filesystem::path const& folder() const { return folder_; }
+  [[nodiscard]] std::filesystem::path folder() const { return folder_.path(); }
 
  private:
-  std::filesystem::path folder_;
+  TemporaryFolder folder_;
 };
 
 class Remote {

@@ -3,10 +3,7 @@
 
 #include <stdlib.h>
 
-#include <cerrno>
-#include <filesystem>
 #include <ostream>
-#include <system_error>
 
 namespace holt::test {
 namespace {
@@ -50,18 +47,5 @@ std::vector<EngineUnderTest> engines_under_test() {
 }
 
 void PrintTo(EngineUnderTest const& engine, std::ostream* out) { *out << engine.name; }
-
-TemporaryFolder::TemporaryFolder() {
-  auto pattern = (std::filesystem::temp_directory_path() / "holt-test-XXXXXX").string();
-  if (::mkdtemp(pattern.data()) == nullptr) {
-    throw std::system_error(errno, std::generic_category(), "cannot make " + pattern);
-  }
-  path_ = std::filesystem::canonical(pattern).string();
-}
-
-TemporaryFolder::~TemporaryFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
 
 }  // namespace holt::test

@@ -6,6 +6,7 @@
 #include "contracts/engine.hpp"
 #include "contracts/env.hpp"
 #include "env/real_env.hpp"
+#include "support/temporary_folder.hpp"
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -54,21 +55,6 @@ class TestEnv final : public Env {
   std::optional<std::string> boot_id_;
 };
 
-/// A folder that goes with its owner.
-class TemporaryFolder {
- public:
-  TemporaryFolder();
-  ~TemporaryFolder();
-  TemporaryFolder(TemporaryFolder const&) = delete;
-  TemporaryFolder& operator=(TemporaryFolder const&) = delete;
-
-  [[nodiscard]] std::string const& path() const { return path_; }
-  [[nodiscard]] std::string file(std::string const& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
-
 /// A fresh, empty store of one engine. Clients must go before it.
 class TestStore {
  public:
@@ -79,6 +65,8 @@ class TestStore {
   [[nodiscard]] virtual Env& env() = 0;
   /// Lets time pass for the store: by setting its clock where that is possible, else by waiting.
   virtual void advance(std::chrono::nanoseconds by) = 0;
+  /// Whether its engine can tell that something has changed; if not, Engine::watch() answers null.
+  [[nodiscard]] virtual bool hints_at_changes() const { return true; }
 
   /// One more client.
   [[nodiscard]] std::unique_ptr<Engine> open(std::string const& instance = "default") {

@@ -14,6 +14,8 @@ WATCHDOG = ("src/cli/boot_timer",)
 SIGNALS = ("src/cli/interrupt",)
 # and another tells meanwhile what it waits for.
 PROGRESS = ("src/cli/wait_progress",)
+# `holt bench` is many callers at once, as a program with threads is.
+CALLERS = ("src/cli/bench_callers",)
 
 # Primitives run on one thread. These are where callers on other threads meet it, and lock:
 #   keeper: the register of held leases; event: waited for on one thread, fired on another;
@@ -61,7 +63,7 @@ BANS = [
     (
         "thread",
         "",
-        FREE + SIGNALS + PROGRESS,
+        FREE + SIGNALS + PROGRESS + CALLERS,
         r"\bstd::j?thread\b(?!::)|\bstd::async\b|\bpthread_create\b",
         "a thread is started, use Env::blocking() or add it to src/env",
     ),

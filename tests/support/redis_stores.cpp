@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "support/redis_stores.hpp"
+
+namespace holt::test {
+namespace {
+
+ServerClock& sentinel_clock() {
+  static ServerClock clock;
+  return clock;
+}
+
+ServerClock& cluster_clock() {
+  static ServerClock clock;
+  return clock;
+}
+
+}  // namespace
+
+RedisOptions ServerClock::with(RedisOptions options) const {
+  auto const environment = clock_.environment();
+  options.environment.insert(options.environment.end(), environment.begin(), environment.end());
+  // Servers that have not heard of each other for so long part; the clock makes it seem so.
+  options.config.emplace_back("repl-timeout 1000000");
+  return options;
+}
+
+void RedisTestStore::advance(std::chrono::nanoseconds by) {
+  env_.advance(by);
+  clock_.advance(by);
+}
+
+RedisSentinels& RedisSentinelTestStore::group() {
+  auto const& clock = sentinel_clock();
+  static RedisSentinels it(clock.with({}));
+  return it;
+}
+
+void RedisSentinelTestStore::advance(std::chrono::nanoseconds by) {
+  env_.advance(by);
+  sentinel_clock().advance(by);
+}
+
+RedisCluster& RedisClusterTestStore::group() {
+  auto const& clock = cluster_clock();
+  static RedisCluster it(clock.with({}));
+  static bool const patient = [] {
+    // Only now: until the nodes know each other they talk as often as this allows.
+    for (std::size_t i = 0; i < RedisCluster::size; ++i) {
+      it.node(i).command({"CONFIG", "SET", "cluster-node-timeout", "1000000000"});
+    }
+    return true;
+  }();
+  static_cast<void>(patient);
+  return it;
+}
+
+void RedisClusterTestStore::advance(std::chrono::nanoseconds by) {
+  env_.advance(by);
+  cluster_clock().advance(by);
+}
+
+}  // namespace holt::test

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Redis as stores for the contract tests, one TestStore per way of running it: alone, behind
+// Sentinels, as a cluster. Their servers run on a clock that advance() sets forward, so that no
+// test of an expiry waits for it.
+//
+// A server alone is new for each store. A group takes seconds to make, so the stores of one test
+// program share one and empty it: one such store at a time.
+
+#include "support/engines.hpp"
+#include "support/servers/redis_cluster.hpp"
+#include "support/servers/redis_sentinels.hpp"
+#include "support/servers/redis_server.hpp"
+#include "support/servers/shifted_clock.hpp"
+
+#include <chrono>
+#include <string>
+
+namespace holt::test {
+
+/// The clock of a store's servers, which only goes forward.
+class ServerClock {
+ public:
+  void advance(std::chrono::nanoseconds by) { clock_.set(shift_ += by); }
+  /// These, on this clock.
+  [[nodiscard]] RedisOptions with(RedisOptions options) const;
+
+ private:
+  TemporaryFolder folder_;
+  ShiftedClock clock_{folder_.file("shift")};
+  std::chrono::nanoseconds shift_{};
+};
+
+class RedisTestStore : public TestStore {
+ public:
+  explicit RedisTestStore(RedisOptions const& options = {}) : server_(clock_.with(options)) {}
+
+  [[nodiscard]] std::string url() const override { return server_.url(); }
+  [[nodiscard]] Env& env() override { return env_; }
+  void advance(std::chrono::nanoseconds by) override;
+  [[nodiscard]] RedisServer& server() { return server_; }
+
+ protected:
+  [[nodiscard]] RedisServer const& server() const { return server_; }
+
+ private:
+  ServerClock clock_;
+  RedisServer server_;
+  TestEnv env_;
+};
+
+class RedisSentinelTestStore final : public TestStore {
+ public:
+  RedisSentinelTestStore() { group().flush(); }
+
+  [[nodiscard]] std::string url() const override { return group().url(); }
+  [[nodiscard]] Env& env() override { return env_; }
+  void advance(std::chrono::nanoseconds by) override;
+  /// Shared by the stores of this kind; made when it is first asked for.
+  [[nodiscard]] static RedisSentinels& group();
+
+ private:
+  TestEnv env_;
+};
+
+class RedisClusterTestStore final : public TestStore {
+ public:
+  RedisClusterTestStore() { group().flush(); }
+
+  [[nodiscard]] std::string url() const override { return group().url(); }
+  [[nodiscard]] Env& env() override { return env_; }
+  void advance(std::chrono::nanoseconds by) override;
+  /// Shared by the stores of this kind; made when it is first asked for. It replaces no dead
+  /// master: its nodes would take a clock that is set forward for the death of the others.
+  [[nodiscard]] static RedisCluster& group();
+
+ private:
+  TestEnv env_;
+};
+
+}  // namespace holt::test

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// RedisCluster: six nodes, three masters with a replica each, made as an operator makes them, with
+// `redis-cli --cluster create`. When the constructor returns every node says that all slots are
+// served and the replicas are in sync. A dead master is replaced after about 2 s.
+
+#include "support/servers/redis_server.hpp"
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace holt::test {
+
+class RedisCluster {
+ public:
+  /// `options` are those of every node, without password, ACL and TLS.
+  explicit RedisCluster(RedisOptions const& options = {});
+
+  /// redis+cluster://127.0.0.1:PORT,127.0.0.1:PORT,127.0.0.1:PORT (the nodes that were masters at
+  /// the start)
+  [[nodiscard]] std::string url() const;
+
+  static constexpr std::size_t size = 6;
+  [[nodiscard]] RedisServer& node(std::size_t number) { return *nodes_.at(number); }
+  /// The slot of a key, of 16384.
+  [[nodiscard]] std::int64_t slot_of(std::string const& key);
+  /// The node that serves this slot, as most of the living nodes see it.
+  [[nodiscard]] RedisServer& master_of(std::int64_t slot);
+  [[nodiscard]] RedisServer& master_for(std::string const& key) { return master_of(slot_of(key)); }
+  /// The name the nodes have for it.
+  [[nodiscard]] static std::string id_of(RedisServer& node);
+
+  /// Kills the master of this slot without a warning and waits for the new one, which is answered.
+  RedisServer& fail_over_by_kill(std::int64_t slot);
+  /// Moves a slot, with its keys, to another master: afterwards the old one answers MOVED.
+  void move_slot(std::int64_t slot, RedisServer& to);
+  /// Leaves no key and no script, as if it were new. Every node must run.
+  void flush();
+  /// Waits until every running node says that all slots are served.
+  void await_ok();
+
+ private:
+  void create();
+  void await_replicas();
+  [[nodiscard]] std::uint16_t port_serving(std::int64_t slot, RedisServer& asked) const;
+
+  TemporaryFolder folder_;
+  std::array<ReservedPort, size> bus_ports_;
+  std::array<std::unique_ptr<RedisServer>, size> nodes_;
+};
+
+}  // namespace holt::test

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "support/servers/shifted_clock.hpp"
+
+#include <fstream>
+
+namespace holt::test {
+
+ShiftedClock::ShiftedClock(std::string file) : file_(std::move(file)) { set({}); }
+
+void ShiftedClock::set(std::chrono::nanoseconds shift) const {
+  auto const nanos = shift.count();
+  // Not truncated: the processes have it mapped.
+  std::fstream out(file_, std::ios::binary | std::ios::in | std::ios::out);
+  if (!out) out.open(file_, std::ios::binary | std::ios::out);
+  out.write(reinterpret_cast<char const*>(&nanos), sizeof nanos);
+}
+
+std::vector<std::pair<std::string, std::string>> ShiftedClock::environment() const {
+  // ASan wants to come first; told that we know, it does without.
+  return {{"LD_PRELOAD", HOLT_CLOCK_SHIM},
+          {"CLOCKSHIM_FILE", file_},
+          {"ASAN_OPTIONS", "verify_asan_link_order=0"}};
+}
+
+}  // namespace holt::test
