@@ -4,6 +4,7 @@
 #include "base/random_text.hpp"
 
 #include <algorithm>
+#include <thread>
 #include <utility>
 
 namespace holt::test {
@@ -19,6 +20,9 @@ Client::Client(TestStore& store, std::string const& instance)
     subscriptions_.push_back(engine_->signals().subscribe(std::string(topic), record));
   }
   engine_->signals().listen();
+  for (int i = 0; i < 1000 && !engine_->signals().listening(); ++i) {
+    std::this_thread::sleep_for(5ms);
+  }
 }
 
 // Handlers use the rest until the engine is gone.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/engines.hpp"
 
+#include "support/redis_stores.hpp"
+
 #include <stdlib.h>
 
 #include <ostream>
@@ -22,7 +24,6 @@ class SqliteTestStore final : public TestStore {
 /// The SQLite engine behind a module (tests/module): the contracts hold across the border too.
 class ModuleTestStore final : public TestStore {
  public:
-  ModuleTestStore() { ::setenv("HOLT_ENGINE_PATH", HOLT_TEST_MODULES, 1); }
   [[nodiscard]] std::string url() const override { return "relay://" + folder_.file("holt.db"); }
   [[nodiscard]] Env& env() override { return env_; }
   void advance(std::chrono::nanoseconds by) override { env_.advance(by); }
@@ -34,6 +35,7 @@ class ModuleTestStore final : public TestStore {
 
 template <class Store>
 std::unique_ptr<TestStore> make() {
+  ::setenv("HOLT_ENGINE_PATH", HOLT_TEST_MODULES, 1);
   return std::make_unique<Store>();
 }
 
@@ -43,6 +45,7 @@ std::vector<EngineUnderTest> engines_under_test() {
   return {
       {"sqlite", make<SqliteTestStore>},
       {"module", make<ModuleTestStore>},
+      {"redis", make<RedisTestStore>},
   };
 }
 

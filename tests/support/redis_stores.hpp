@@ -38,6 +38,7 @@ class RedisTestStore : public TestStore {
   [[nodiscard]] std::string url() const override { return server_.url(); }
   [[nodiscard]] Env& env() override { return env_; }
   void advance(std::chrono::nanoseconds by) override;
+  [[nodiscard]] bool hints_at_changes() const override { return false; }
   [[nodiscard]] RedisServer& server() { return server_; }
 
  protected:

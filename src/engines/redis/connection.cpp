@@ -73,6 +73,7 @@ struct Connection::State : std::enable_shared_from_this<State> {
 
   Env& env;
   Place const place;
+  bool closed = false;  ///< not on the executor: whoever closes
   Push push;
   std::function<void()> lost;
   Stage stage = Stage::idle;
@@ -88,9 +89,9 @@ struct Connection::State : std::enable_shared_from_this<State> {
   ReplyReader reader;
   std::array<char, 64 * 1024> received{};
   Instant last_received;
-  std::string out;       ///< to be written
-  std::string writing;   ///< being written; empty: nothing is
-  bool flushing = false;  ///< a flush is posted
+  std::string out;         ///< to be written
+  std::string writing;     ///< being written; empty: nothing is
+  bool flushing = false;   ///< a flush is posted
   std::size_t unsent = 0;  ///< calls at the end of in_flight that are only in `out`
   std::deque<Call> in_flight;
   std::deque<Call> waiting;
@@ -158,8 +159,8 @@ void Connection::State::connected(Greeting greeting) {
   pause = first_pause;
   trouble.reset();
   server = {attempts, std::move(greeting.identity), std::move(greeting.version)};
-  auto const woken = std::exchange(waiters, {});
-  for (auto& waiter : const_cast<std::vector<Waiter>&>(woken)) waiter.done(nullptr, Reply());
+  auto woken = std::exchange(waiters, {});
+  for (auto& waiter : woken) waiter.done(nullptr, Reply());
 }
 
 /// The connection is gone, or was never made. Everything on it fails, truthfully.
@@ -168,8 +169,11 @@ void Connection::State::lose(EngineError const& why) {
   bool const was_ready = stage == Stage::ready;
   stage = Stage::idle;
   trouble = why;
-  next_attempt = was_ready ? env.now() : env.now() + pause / 2 +
-      std::chrono::milliseconds(env.random() % static_cast<std::uint64_t>(pause.count()));
+  next_attempt =
+      was_ready
+          ? env.now()
+          : env.now() + pause / 2 +
+                std::chrono::milliseconds(env.random() % static_cast<std::uint64_t>(pause.count()));
   if (!was_ready) pause = std::min(pause * 2, longest_pause);
   if (socket) socket->close();
   socket.reset();
@@ -193,10 +197,10 @@ void Connection::State::fail_calls(std::deque<Call>& failing, EngineError const&
   for (auto& call : failing) {
     if (!call.done) continue;
     bool const may_have_happened = call.written && call.effect == Effect::writes;
-    call.done(as_pointer(failed(why.code(),
-                                may_have_happened ? Outcome::unknown : Outcome::not_applied,
-                                call.operation, why.reason(), why.hint())),
-              Reply());
+    call.done(
+        as_pointer(failed(why.code(), may_have_happened ? Outcome::unknown : Outcome::not_applied,
+                          call.operation, why.reason(), why.hint())),
+        Reply());
   }
 }
 
@@ -251,9 +255,8 @@ void Connection::State::read() {
     if (self->socket != on) return;
     if (error) {
       self->lose(failed(ErrorCode::service_unavailable, Outcome::unknown, "read",
-                        error == asio::error::eof
-                            ? std::string("the server closed the connection")
-                            : "the connection broke: " + error.message()));
+                        error == asio::error::eof ? std::string("the server closed the connection")
+                                                  : "the connection broke: " + error.message()));
       return;
     }
     self->take({self->received.data(), size});
@@ -279,8 +282,8 @@ void Connection::State::take(std::string_view bytes) {
 }
 
 void Connection::State::answer(Reply reply) {
-  bool const pushed = push && reply->size() == 3 && (*reply)[0].is_text() &&
-                      (*reply)[0].text() == "message";
+  bool const pushed =
+      push && reply->size() == 3 && (*reply)[0].is_text() && (*reply)[0].text() == "message";
   if (pushed) {
     push(*reply);
     return;
@@ -354,7 +357,10 @@ void Connection::State::look_at_clock() {
 Connection::Connection(Env& env, Place place)
     : state_(std::make_shared<State>(env, std::move(place))) {}
 
-Connection::~Connection() {
+Connection::~Connection() { close(); }
+
+void Connection::close() {
+  if (state_->closed) return;
   std::promise<void> closed;
   asio::post(state_->env.executor(), [this, &closed] {
     state_->lost = nullptr;
@@ -364,6 +370,7 @@ Connection::~Connection() {
     closed.set_value();
   });
   closed.get_future().wait();
+  state_->closed = true;
 }
 
 void Connection::listen(Push push, std::function<void()> lost) {

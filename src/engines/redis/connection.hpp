@@ -35,10 +35,13 @@ class Connection {
   using Push = std::function<void(ReplyView const&)>;
 
   Connection(Env& env, Place place);
-  /// Calls that are under way fail. Not on Env::executor(), which must still run.
   ~Connection();
   Connection(Connection const&) = delete;
   Connection& operator=(Connection const&) = delete;
+
+  /// Calls that are under way fail, and later ones too. Not on Env::executor(), which must still
+  /// run.
+  void close();
 
   /// For a connection that subscribes: called with each message, and when the connection is lost.
   void listen(Push push, std::function<void()> lost);

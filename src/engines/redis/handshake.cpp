@@ -14,7 +14,7 @@ void expect_ok(ReplyView const& reply, Greeting&) {
 }
 
 GreetingStep info(std::string_view section) {
-  return {command({"INFO", section}), [](ReplyView const& reply, Greeting& greeting) {
+  return {command("INFO", section), [](ReplyView const& reply, Greeting& greeting) {
             if (reply.is_error()) throw refused("connect", reply.text());
             auto const take = [&](std::string_view field, std::string& into) {
               auto const value = info_field(reply.text(), field);
@@ -32,12 +32,12 @@ GreetingStep info(std::string_view section) {
 std::vector<GreetingStep> greeting_steps(Place const& place) {
   std::vector<GreetingStep> steps;
   if (!place.user.empty()) {
-    steps.push_back({command({"AUTH", place.user, place.password}), expect_ok});
+    steps.push_back({command("AUTH", place.user, place.password), expect_ok});
   } else if (!place.password.empty()) {
-    steps.push_back({command({"AUTH", place.password}), expect_ok});
+    steps.push_back({command("AUTH", place.password), expect_ok});
   }
   if (place.database != 0) {
-    steps.push_back({command({"SELECT", std::to_string(place.database)}), expect_ok});
+    steps.push_back({command("SELECT", std::to_string(place.database)), expect_ok});
   }
   for (auto const* section : {"server", "replication", "memory"}) steps.push_back(info(section));
   return steps;

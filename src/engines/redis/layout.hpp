@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The native layout: which keys a name has, and what a lease's record says. scripts/line.lua tells
-// what is in each key. A name belongs to one of 64 shards for ever, also on a single server: clients
-// that counted differently would grant twice.
+// what is in each key. A name belongs to one of 64 shards for ever, also on a single server:
+// clients that counted differently would grant twice.
 
 #include <holt/lease.hpp>
 

@@ -54,9 +54,8 @@ void apply(Place& place, std::string const& option, std::string const& value) {
   } else if (option == "db" && place.host.empty()) {
     place.database = number(value, "database", 0, max_database);
   } else {
-    refuse(fmt::format(
-        "there is no option \"{}\" (there are timeout, password_file, eviction{})", option,
-        place.host.empty() ? ", db" : ""));
+    refuse(fmt::format("there is no option \"{}\" (there are timeout, password_file, eviction{})",
+                       option, place.host.empty() ? ", db" : ""));
   }
 }
 

@@ -13,11 +13,11 @@
 namespace holt::redis {
 
 struct Place {
-  std::string host;           ///< empty: the socket at `path`
+  std::string host;  ///< empty: the socket at `path`
   std::uint16_t port = 6379;
   std::string path;
-  std::string user;           ///< empty: the server's default user
-  std::string password;       ///< empty: none
+  std::string user;      ///< empty: the server's default user
+  std::string password;  ///< empty: none
   int database = 0;
   std::chrono::milliseconds connect_timeout{3000};
   bool allow_eviction = false;  ///< use a server that may throw away leases when memory is short

@@ -79,16 +79,12 @@ std::string command(std::vector<std::string_view> const& words) {
     lengths.push_back(word.size());
   }
   char* bytes = nullptr;
-  auto const length = redisFormatCommandArgv(&bytes, static_cast<int>(words.size()), starts.data(),
-                                             lengths.data());
+  auto const length =
+      redisFormatCommandArgv(&bytes, static_cast<int>(words.size()), starts.data(), lengths.data());
   if (length < 0) throw std::bad_alloc();
   std::string text(bytes, static_cast<std::size_t>(length));
   redisFreeCommand(bytes);
   return text;
-}
-
-std::string command(std::initializer_list<std::string_view> words) {
-  return command(std::vector<std::string_view>(words));
 }
 
 }  // namespace holt::redis

@@ -3,9 +3,9 @@
 // What goes over the wire and comes back, without a socket: hiredis writes the commands and reads
 // the replies.
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -69,6 +69,13 @@ class ReplyReader {
 
 /// The bytes of a command.
 [[nodiscard]] std::string command(std::vector<std::string_view> const& words);
-[[nodiscard]] std::string command(std::initializer_list<std::string_view> words);
+
+/// The same with its words one by one. No list in braces: beside a co_await g++ 12 refuses those.
+template <class... Words>
+  requires(std::convertible_to<Words const&, std::string_view> && ...)
+[[nodiscard]] std::string command(Words const&... words) {
+  std::vector<std::string_view> const all{std::string_view(words)...};
+  return command(all);
+}
 
 }  // namespace holt::redis
