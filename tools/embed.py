@@ -6,8 +6,8 @@ sql/lease_acquire.sql becomes `holt::<engine>::sql::lease_acquire`, a std::strin
 migrations/NNN_name.sql become `holt::<engine>::migrations`, an array of {number, name, text} in
 the order of their numbers, which must be 1, 2, 3 and so on without a gap.
 scripts/acquire.lua becomes `holt::<engine>::scripts::acquire`, a Script {name, text, sha} with the
-SHA-1 that Redis knows it by. A line `-- include FILE` stands for that file of the same folder, which
-becomes no script itself.
+SHA-1 that Redis knows it by. A line `-- include FILE` stands for that file of the same folder,
+which becomes no script itself.
 """
 
 import argparse
@@ -169,7 +169,8 @@ class EmbedTest(unittest.TestCase):
             self.embed({"sql/lease-find.sql": ""})
 
     def test_a_script_has_its_includes_and_its_sha(self):
-        text = self.embed({"scripts/a.lua": "-- why\n-- include b.lua\nreturn b", "scripts/b.lua": "local b = 1"})
+        a = "-- why\n-- include b.lua\nreturn b"
+        text = self.embed({"scripts/a.lua": a, "scripts/b.lua": "local b = 1"})
         sha = hashlib.sha1(b"local b = 1\nreturn b\n").hexdigest()
         self.assertIn(f'Script a{{"a", R"sql(local b = 1\nreturn b\n)sql", "{sha}"}};', text)
         self.assertNotIn("Script b{", text)

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Purpose: grants all names to the owner, or says who is in the way; confirms an offer; takes a place
---          in line. The contract is LeaseStore::acquire.
+-- Purpose: grants all names to the owner, or says who is in the way; confirms an offer; takes a
+--          place in line. The contract is LeaseStore::acquire.
 -- Keys:    six for each name: lease, queue, until, ticket, counter, names
 -- Inputs:  1 owner, 2 ttl_ms, 3 delay_ms, 4 acquired_ms, 5 what follows it in the record,
 --          6 '1' to stand in line, 7 ticket_ttl_ms, 8 priority, 9 channel of inboxes, 10 '1' if a
@@ -84,7 +84,8 @@ if busy then
     end
   end
   local place = 0
-  if ARGV[6] == '1' and string.sub(busy[2], 1, #mine) ~= mine then place = place_in_line(busy[1]) end
+  local own = string.sub(busy[2], 1, #mine) == mine
+  if ARGV[6] == '1' and not own then place = place_in_line(busy[1]) end
   return { 0, busy[1], busy[2], busy[3], place }
 end
 
@@ -104,8 +105,8 @@ for i = 1, count do
     span = math.max(span, found[i].left)
     since = found[i].acquired
   end
-  redis.call('SET', lease, mine .. fences[i] .. ' 0 ' .. ttl .. ' ' .. delay .. ' ' .. since .. tail,
-             'PX', span + keep)
+  local record = mine .. fences[i] .. ' 0 ' .. ttl .. ' ' .. delay .. ' ' .. since .. tail
+  redis.call('SET', lease, record, 'PX', span + keep)
   if not found[i] then redis.call('ZADD', KEYS[i * 6], 0, ARGV[11 + i]) end
   answer[i + 1] = fences[i]
 end

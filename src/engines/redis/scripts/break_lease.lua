@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Purpose: asks the holder of a name to stop, or frees the name at once. LeaseStore::break_lease.
 -- Keys:    lease, queue, until, ticket, counter, names
--- Inputs:  1 reason, 2 fence or '', 3 '1' for at once, 4 name, 5 channel of inboxes, 6 '1' if a count
---          of listeners is exact
+-- Inputs:  1 reason, 2 fence or '', 3 '1' for at once, 4 name, 5 channel of inboxes, 6 '1' if a
+--          count of listeners is exact
 -- Result:  1 asked, 2 freed, 0 nobody holds it, 3 held under another fence
 -- Atomic:  a script runs alone.
 -- include line.lua

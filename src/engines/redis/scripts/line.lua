@@ -2,13 +2,13 @@
 -- Purpose: what acquire, release and break share; they include it.
 --
 -- A name has four keys, all in the shard's slot:
---   lease   string  "owner fence state ttl_ms delay_ms acquired_ms request_bytes broken_bytes\n" and
---                   then request, broken and note. state: 0 held, 1 offered.
+--   lease   string  "owner fence state ttl_ms delay_ms acquired_ms request_bytes broken_bytes\n"
+--                   and then request, broken and note. state: 0 held, 1 offered.
 --   queue   zset    owner by its order: priority * 2^44 + a number that grows
 --   until   zset    owner by the time (ms) at which its place is lost
 --   ticket  hash    owner -> what its lease will say behind the state; '' -> the growing number
--- and a shard has two: counter (hash: n the last fence, id the server's identity) and names (zset of
--- the names that have a lease, for listings).
+-- and a shard has two: counter (hash: n the last fence, id the server's identity) and names (zset
+-- of the names that have a lease, for listings).
 -- include keep.lua
 
 local function now_ms()

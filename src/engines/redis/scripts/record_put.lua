@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Purpose: writes a record if it is as expected. RecordStore::put.
--- Keys:    record (string: "version\nvalue"), counter, keys (zset of the shard's keys, for listings)
+-- Keys:    record (string: "version\nvalue"), counter, keys (zset of the shard's keys)
 -- Inputs:  1 key, 2 value, 3 '' or the version expected, '0' for none, 4 ttl_ms, 0 for ever
 -- Result:  {1, version} or {0, record or false}
 -- Atomic:  a script runs alone.
