@@ -3,6 +3,8 @@
 
 #include <hiredis/hiredis.h>
 
+#include <array>
+#include <charconv>
 #include <new>
 #include <span>
 #include <stdexcept>
@@ -69,22 +71,24 @@ std::optional<Reply> ReplyReader::next() {
   return owned;
 }
 
+/// By hand: hiredis' own formatter spends more time in sprintf than the whole rest of a call takes.
 std::string command(std::vector<std::string_view> const& words) {
-  std::vector<char const*> starts;
-  std::vector<std::size_t> lengths;
-  starts.reserve(words.size());
-  lengths.reserve(words.size());
+  constexpr std::size_t frame = 16;  // "$123\r\n" and "\r\n", with room
+  std::size_t size = frame;
+  for (auto const word : words) size += word.size() + frame;
+  std::string bytes;
+  bytes.reserve(size);
+  auto const head = [&bytes](char kind, std::size_t count) {
+    std::array<char, 20> digits{};
+    auto const [end, error] = std::to_chars(digits.begin(), digits.end(), count);
+    bytes.append(1, kind).append(digits.data(), end).append("\r\n");
+  };
+  head('*', words.size());
   for (auto const word : words) {
-    starts.push_back(word.data() == nullptr ? "" : word.data());
-    lengths.push_back(word.size());
+    head('$', word.size());
+    bytes.append(word).append("\r\n");
   }
-  char* bytes = nullptr;
-  auto const length =
-      redisFormatCommandArgv(&bytes, static_cast<int>(words.size()), starts.data(), lengths.data());
-  if (length < 0) throw std::bad_alloc();
-  std::string text(bytes, static_cast<std::size_t>(length));
-  redisFreeCommand(bytes);
-  return text;
+  return bytes;
 }
 
 }  // namespace holt::redis

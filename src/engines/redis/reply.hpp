@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What goes over the wire and comes back, without a socket: hiredis writes the commands and reads
-// the replies.
+// What goes over the wire and comes back, without a socket. hiredis reads the replies.
 
 #include <concepts>
 #include <cstddef>
