@@ -26,9 +26,16 @@ constexpr std::chrono::seconds sweep_patience{5};
 // Whatever a caller thinks "for ever" is: sums of times stay exact in a script.
 constexpr std::int64_t longest_ms = std::int64_t{1} << 42U;
 
-std::string ms_text(Nanos span) {
-  auto const ms = ceil<milliseconds>(span).count();
-  return std::to_string(std::clamp<std::int64_t>(ms, 0, longest_ms));
+std::int64_t ms(Nanos span) {
+  return std::clamp<std::int64_t>(ceil<milliseconds>(span).count(), 0, longest_ms);
+}
+
+std::string ms_text(Nanos span) { return std::to_string(ms(span)); }
+
+/// A lease's key outlives the lease, as scripts/keep.lua says.
+std::string key_life(LeaseRequest const& request) {
+  constexpr std::int64_t keep_ms = 5000;
+  return std::to_string(ms(request.ttl) + ms(request.delay) + keep_ms);
 }
 
 std::int64_t wall_ms(Env& env) {
@@ -128,7 +135,8 @@ asio::awaitable<std::expected<LeaseGrant, Busy>> RedisLeaseStore::acquire(LeaseR
       std::to_string(request.priority),
       keys_.inbox_channel(),
       "1",
-      identity_for(request.names)};
+      identity_for(request.names),
+      key_life(request)};
   for (auto const& name : request.names) args.push_back(name.text());
   Reply const reply = co_await run_script(connection_, scripts::acquire, std::move(keys),
                                           std::move(args), Effect::writes, deadline);

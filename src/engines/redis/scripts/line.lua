@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Purpose: what acquire, release and break share; they include it.
+-- Purpose: what acquire, release and break share; they include it, after keep.lua.
 --
 -- A name has four keys, all in the shard's slot:
 --   lease   string  "owner fence state ttl_ms delay_ms acquired_ms request_bytes broken_bytes\n"
@@ -9,7 +9,6 @@
 --   ticket  hash    owner -> what its lease will say behind the state; '' -> the growing number
 -- and a shard has two: counter (hash: n the last fence, id the server's identity) and names (zset
 -- of the names that have a lease, for listings).
--- include keep.lua
 
 local function now_ms()
   local time = redis.call('TIME')
