@@ -51,6 +51,10 @@ Socket::Socket(asio::any_io_executor executor) : socket_(std::move(executor)) {}
 
 asio::awaitable<std::shared_ptr<Socket>> Socket::connect(asio::any_io_executor executor,
                                                          Place place) {
+  if (place.tls || !place.sentinels.empty()) {
+    throw failed(ErrorCode::invalid_argument, Outcome::not_applied, "connect",
+                 fmt::format("{} is of a kind that this version cannot connect to", place.url()));
+  }
   auto made = std::make_shared<Socket>(std::move(executor));
   if (place.host.empty()) {
     co_await made->connect_unix(place);
