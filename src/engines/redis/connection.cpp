@@ -85,6 +85,7 @@ struct Connection::State : std::enable_shared_from_this<State> {
   std::chrono::milliseconds pause = first_pause;
   std::vector<Waiter> waiters;
 
+  std::shared_ptr<Socket> opening;  ///< not connected yet
   std::shared_ptr<Socket> socket;
   ReplyReader reader;
   std::array<char, 64 * 1024> received{};
@@ -108,7 +109,9 @@ void Connection::State::connect() {
     if (!self || self->attempts != attempt || self->stage != Stage::connecting) return;
     self->lose(failed(ErrorCode::network_timeout, Outcome::not_applied, "connect",
                       "no connection to " + self->place.url() + " in time",
-                      "is the server up, and is a firewall in the way?"));
+                      self->place.tls ? "is the server up, does it speak TLS on this port, and is "
+                                        "a firewall in the way?"
+                                      : "is the server up, and is a firewall in the way?"));
   });
   auto const executor = env.executor();
   asio::co_spawn(executor, connect_now(), [self = shared_from_this()](std::exception_ptr) {});
@@ -118,9 +121,11 @@ asio::awaitable<void> Connection::State::connect_now() {
   auto const attempt = attempts;
   std::optional<EngineError> error;
   try {
-    std::shared_ptr<Socket> made = co_await Socket::connect(env.executor(), place);
+    auto const made = std::make_shared<Socket>(env.executor());
+    opening = made;
+    co_await made->connect(place);
     if (attempts != attempt || stage != Stage::connecting) co_return;
-    socket = std::move(made);
+    socket = std::exchange(opening, nullptr);
     reader = ReplyReader();
     read();
     Greeting greeting;
@@ -175,8 +180,10 @@ void Connection::State::lose(EngineError const& why) {
           : env.now() + pause / 2 +
                 std::chrono::milliseconds(env.random() % static_cast<std::uint64_t>(pause.count()));
   if (!was_ready) pause = std::min(pause * 2, longest_pause);
-  if (socket) socket->close();
-  socket.reset();
+  for (auto* const each : {&opening, &socket}) {
+    if (*each) (*each)->close();
+    each->reset();
+  }
   out.clear();
   writing.clear();
   unsent = 0;
@@ -241,8 +248,7 @@ void Connection::State::flush() {
     if (self->socket != on) return;
     self->writing.clear();
     if (error) {
-      self->lose(failed(ErrorCode::service_unavailable, Outcome::unknown, "write",
-                        "the connection broke: " + error.message()));
+      self->lose(broken(error, "write"));
       return;
     }
     self->flush();
@@ -254,9 +260,7 @@ void Connection::State::read() {
                                                 boost::system::error_code error, std::size_t size) {
     if (self->socket != on) return;
     if (error) {
-      self->lose(failed(ErrorCode::service_unavailable, Outcome::unknown, "read",
-                        error == asio::error::eof ? std::string("the server closed the connection")
-                                                  : "the connection broke: " + error.message()));
+      self->lose(broken(error, "read"));
       return;
     }
     self->take({self->received.data(), size});
