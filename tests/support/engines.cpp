@@ -55,6 +55,7 @@ std::vector<EngineUnderTest> stores_under_test() {
   auto stores = engines_under_test();
   stores.push_back({"redis_tls", make<RedisTlsTestStore>});
   stores.push_back({"redis_acl", make<RedisAclTestStore>});
+  stores.push_back({"redis_sentinel", make<RedisSentinelTestStore>});
   return stores;
 }
 

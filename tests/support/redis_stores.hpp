@@ -85,6 +85,7 @@ class RedisSentinelTestStore final : public TestStore {
   [[nodiscard]] std::string url() const override { return group().url(); }
   [[nodiscard]] Env& env() override { return env_; }
   void advance(std::chrono::nanoseconds by) override;
+  [[nodiscard]] bool hints_at_changes() const override { return false; }
   /// Shared by the stores of this kind; made when it is first asked for.
   [[nodiscard]] static RedisSentinels& group();
 
