@@ -87,5 +87,9 @@ class EngineTest : public testing::TestWithParam<EngineUnderTest> {
 #define HOLT_ON_EVERY_ENGINE(suite)                                                 \
   INSTANTIATE_TEST_SUITE_P(Engines, suite, testing::ValuesIn(engines_under_test()), \
                            [](auto const& tested) { return tested.param.name; })
+/// And on every way to run or to reach one.
+#define HOLT_ON_EVERY_STORE(suite)                                                 \
+  INSTANTIATE_TEST_SUITE_P(Engines, suite, testing::ValuesIn(stores_under_test()), \
+                           [](auto const& tested) { return tested.param.name; })
 
 }  // namespace holt::test

@@ -15,7 +15,7 @@ namespace holt::test {
 namespace {
 
 class LeaseConcurrency : public EngineTest {};
-HOLT_ON_EVERY_ENGINE(LeaseConcurrency);
+HOLT_ON_EVERY_STORE(LeaseConcurrency);
 
 /// Runs `work(i)` on `count` threads at once.
 template <class Work>

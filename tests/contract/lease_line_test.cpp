@@ -7,7 +7,7 @@ namespace holt::test {
 namespace {
 
 class LeaseLine : public EngineTest {};
-HOLT_ON_EVERY_ENGINE(LeaseLine);
+HOLT_ON_EVERY_STORE(LeaseLine);
 
 TEST_P(LeaseLine, PlacesAreGivenInOrder) {
   client_.take("a", client_.owner(), {.ttl = 60s});

@@ -63,7 +63,7 @@ class SignalTest : public EngineTest {
   Client other_{*store_};
   SignalBus& other_bus() { return other_.engine().signals(); }
 };
-HOLT_ON_EVERY_ENGINE(SignalTest);
+HOLT_ON_EVERY_STORE(SignalTest);
 
 TEST_P(SignalTest, AnInboxIsAPlainTokenAndNeverTheSame) {
   std::set<std::string> inboxes{bus().inbox(), other_bus().inbox()};

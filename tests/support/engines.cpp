@@ -35,11 +35,13 @@ class ModuleTestStore final : public TestStore {
 
 template <class Store>
 std::unique_ptr<TestStore> make() {
-  ::setenv("HOLT_ENGINE_PATH", HOLT_TEST_MODULES, 1);
+  use_built_modules();
   return std::make_unique<Store>();
 }
 
 }  // namespace
+
+void use_built_modules() { ::setenv("HOLT_ENGINE_PATH", HOLT_TEST_MODULES, 1); }
 
 std::vector<EngineUnderTest> engines_under_test() {
   return {
@@ -47,6 +49,14 @@ std::vector<EngineUnderTest> engines_under_test() {
       {"module", make<ModuleTestStore>},
       {"redis", make<RedisTestStore>},
   };
+}
+
+std::vector<EngineUnderTest> stores_under_test() {
+  auto stores = engines_under_test();
+  stores.push_back({"redis_tls", make<RedisTlsTestStore>});
+  stores.push_back({"redis_acl", make<RedisAclTestStore>});
+  stores.push_back({"redis_sentinel", make<RedisSentinelTestStore>});
+  return stores;
 }
 
 void PrintTo(EngineUnderTest const& engine, std::ostream* out) { *out << engine.name; }

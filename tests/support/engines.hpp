@@ -74,6 +74,9 @@ class TestStore {
   }
 };
 
+/// Engines are loaded from this build from now on; what makes an EngineUnderTest does it too.
+void use_built_modules();
+
 struct EngineUnderTest {
   std::string name;
   std::unique_ptr<TestStore> (*make)();
@@ -82,6 +85,8 @@ struct EngineUnderTest {
 };
 
 [[nodiscard]] std::vector<EngineUnderTest> engines_under_test();
+/// These, and every other way to run or to reach their servers.
+[[nodiscard]] std::vector<EngineUnderTest> stores_under_test();
 
 /// Runs the coroutine on this thread, on a loop of its own, to its end; throws what it throws.
 template <class T>

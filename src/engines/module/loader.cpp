@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -26,6 +27,22 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char const* path_variable = "HOLT_ENGINE_PATH";
+
+struct Alias {
+  std::string_view scheme;
+  std::string_view module;
+};
+
+/// Schemes whose module has another name; `a+b` is always of the module `a`.
+constexpr auto aliases = std::to_array<Alias>({
+    {"rediss", "redis"},
+});
+
+std::string_view module_of(std::string_view scheme) {
+  auto const name = scheme.substr(0, scheme.find('+'));
+  auto const* const alias = std::ranges::find(aliases, name, &Alias::scheme);
+  return alias == aliases.end() ? name : alias->module;
+}
 
 [[noreturn]] void refuse(ErrorCode code, std::string_view scheme, std::string_view reason,
                          std::string_view hint) {
@@ -132,7 +149,7 @@ EngineModule const& load(fs::path const& path, std::string_view scheme) {
 
 std::unique_ptr<Engine> open_from_module(std::string_view url_scheme, std::string_view built_in,
                                          Env& env, EngineOptions const& options) {
-  auto const scheme = url_scheme.substr(0, url_scheme.find('+'));
+  auto const scheme = module_of(url_scheme);
   auto const path = find_module(scheme, built_in);
   check_trusted(path, S_IWGRP | S_IWOTH, scheme);
   check_trusted(path.parent_path(), S_IWOTH, scheme);

@@ -3,6 +3,7 @@
 
 #include "engines/redis/errors.hpp"
 #include "engines/redis/handshake.hpp"
+#include "engines/redis/sentinel.hpp"
 #include "engines/redis/socket.hpp"
 
 #include <boost/asio/async_result.hpp>
@@ -28,6 +29,8 @@ constexpr std::size_t max_in_flight = 10'000;  // calls; the next ones wait here
 constexpr std::size_t max_waiting = 100'000;
 constexpr std::chrono::milliseconds first_pause{10};
 constexpr std::chrono::milliseconds longest_pause{1000};
+constexpr std::chrono::seconds look_every{2};  // whether this is still the master
+constexpr std::chrono::seconds trust_for{4};   // so long a call need not wait for such a look
 
 using Done = std::move_only_function<void(std::exception_ptr, Reply)>;
 
@@ -53,12 +56,19 @@ struct Connection::State : std::enable_shared_from_this<State> {
   };
   enum class Stage { idle, connecting, ready, closed };
 
-  State(Env& of, Place where) : env(of), place(std::move(where)) {}
+  State(Env& of, Place where) : env(of), place(std::move(where)), target(place) {
+    if (!place.sentinels.empty()) sentinels.emplace(env, place);
+  }
 
   void connect();
   asio::awaitable<void> connect_now();
   void connected(Greeting greeting);
   void lose(EngineError const& why);
+  [[nodiscard]] bool confirmed_longer_ago_than(std::chrono::seconds span) const {
+    return sentinels && !push && env.now() >= confirmed + span;
+  }
+  void look_for_master();
+  asio::awaitable<void> ask_for_master();
   void fail_calls(std::deque<Call>& failing, EngineError const& why);
 
   void submit(Call call);
@@ -73,9 +83,14 @@ struct Connection::State : std::enable_shared_from_this<State> {
 
   Env& env;
   Place const place;
-  bool closed = false;  ///< not on the executor: whoever closes
+  Place target;  ///< the server itself, where `place` names Sentinels
+  std::optional<Sentinels> sentinels;
+  Instant confirmed;     ///< when the Sentinels last named this server
+  bool looking = false;  ///< they are being asked
+  bool closed = false;   ///< not on the executor: whoever closes
   Push push;
   std::function<void()> lost;
+  std::function<void()> on_connected;
   Stage stage = Stage::idle;
   Server server;
   std::uint64_t attempts = 0;
@@ -85,6 +100,7 @@ struct Connection::State : std::enable_shared_from_this<State> {
   std::chrono::milliseconds pause = first_pause;
   std::vector<Waiter> waiters;
 
+  std::shared_ptr<Socket> opening;  ///< not connected yet
   std::shared_ptr<Socket> socket;
   ReplyReader reader;
   std::array<char, 64 * 1024> received{};
@@ -108,7 +124,9 @@ void Connection::State::connect() {
     if (!self || self->attempts != attempt || self->stage != Stage::connecting) return;
     self->lose(failed(ErrorCode::network_timeout, Outcome::not_applied, "connect",
                       "no connection to " + self->place.url() + " in time",
-                      "is the server up, and is a firewall in the way?"));
+                      self->place.tls ? "is the server up, does it speak TLS on this port, and is "
+                                        "a firewall in the way?"
+                                      : "is the server up, and is a firewall in the way?"));
   });
   auto const executor = env.executor();
   asio::co_spawn(executor, connect_now(), [self = shared_from_this()](std::exception_ptr) {});
@@ -118,9 +136,21 @@ asio::awaitable<void> Connection::State::connect_now() {
   auto const attempt = attempts;
   std::optional<EngineError> error;
   try {
-    std::shared_ptr<Socket> made = co_await Socket::connect(env.executor(), place);
+    if (sentinels) {
+      confirmed = env.now();
+      Endpoint const master = co_await sentinels->master();
+      if (attempts != attempt || stage != Stage::connecting) co_return;
+      target = place;
+      target.sentinels.clear();
+      target.host = master.host;
+      target.port = master.port;
+      if (push) sentinels->hang_up();
+    }
+    auto const made = std::make_shared<Socket>(env.executor());
+    opening = made;
+    co_await made->connect(target);
     if (attempts != attempt || stage != Stage::connecting) co_return;
-    socket = std::move(made);
+    socket = std::exchange(opening, nullptr);
     reader = ReplyReader();
     read();
     Greeting greeting;
@@ -139,11 +169,11 @@ asio::awaitable<void> Connection::State::connect_now() {
           },
           asio::use_awaitable, this, std::move(command));
     };
-    for (auto const& step : greeting_steps(place)) {
+    for (auto const& step : greeting_steps(target)) {
       Reply const reply = co_await ask(step.command);
       step.take(*reply, greeting);
     }
-    check(greeting, place);
+    check(greeting, target);
     if (attempts == attempt && stage == Stage::connecting) connected(std::move(greeting));
   } catch (EngineError const& thrown) {
     error = thrown;
@@ -159,6 +189,7 @@ void Connection::State::connected(Greeting greeting) {
   pause = first_pause;
   trouble.reset();
   server = {attempts, std::move(greeting.identity), std::move(greeting.version)};
+  if (on_connected) on_connected();
   auto woken = std::exchange(waiters, {});
   for (auto& waiter : woken) waiter.done(nullptr, Reply());
 }
@@ -175,8 +206,10 @@ void Connection::State::lose(EngineError const& why) {
           : env.now() + pause / 2 +
                 std::chrono::milliseconds(env.random() % static_cast<std::uint64_t>(pause.count()));
   if (!was_ready) pause = std::min(pause * 2, longest_pause);
-  if (socket) socket->close();
-  socket.reset();
+  for (auto* const each : {&opening, &socket}) {
+    if (*each) (*each)->close();
+    each->reset();
+  }
   out.clear();
   writing.clear();
   unsent = 0;
@@ -191,6 +224,51 @@ void Connection::State::lose(EngineError const& why) {
                 Reply());
   }
   if (was_ready && lost) lost();
+}
+
+/// Asks the server itself and the Sentinels. No majority is no reason to leave: they may be down
+/// while the master is well.
+void Connection::State::look_for_master() {
+  if (std::exchange(looking, true)) return;
+  Call role;
+  role.operation = "look for the master";
+  role.deadline = env.now() + look_every;
+  role.bytes = command("ROLE");
+  role.done = [this, attempt = attempts](std::exception_ptr error, Reply reply) {
+    if (error || attempts != attempt || stage != Stage::ready || !reply->is_array()) return;
+    if ((*reply)[0].text() == "master") return;
+    // Not from within answer(), which is about to go on with this connection.
+    asio::post(env.executor(), [self = shared_from_this(), attempt] {
+      if (self->attempts != attempt || self->stage != Stage::ready) return;
+      self->lose(failed(ErrorCode::service_unavailable, Outcome::unknown, "look for the master",
+                        self->target.url() + " is a replica now"));
+    });
+  };
+  watch(role.deadline);
+  transmit(std::move(role));
+  asio::co_spawn(env.executor(), ask_for_master(),
+                 [self = shared_from_this()](std::exception_ptr) {});
+}
+
+asio::awaitable<void> Connection::State::ask_for_master() {
+  auto const attempt = attempts;
+  auto const asked = env.now();
+  std::optional<Endpoint> named;
+  try {
+    named = co_await sentinels->master();
+  } catch (EngineError const&) {
+    named.reset();
+  }
+  looking = false;
+  if (attempts != attempt || stage != Stage::ready) co_return;
+  if (named && *named != Endpoint{target.host, target.port}) {
+    lose(failed(ErrorCode::service_unavailable, Outcome::unknown, "look for the master",
+                target.url() + " is the master no more: the Sentinels name " + to_string(*named)));
+    co_return;
+  }
+  confirmed = asked;
+  auto woken = std::exchange(waiters, {});
+  for (auto& waiter : woken) waiter.done(nullptr, Reply());
 }
 
 void Connection::State::fail_calls(std::deque<Call>& failing, EngineError const& why) {
@@ -208,6 +286,7 @@ void Connection::State::fail_calls(std::deque<Call>& failing, EngineError const&
 
 void Connection::State::submit(Call call) {
   watch(call.deadline);
+  if (confirmed_longer_ago_than(look_every)) look_for_master();
   if (in_flight.size() < max_in_flight) {
     transmit(std::move(call));
   } else if (waiting.size() < max_waiting) {
@@ -241,8 +320,7 @@ void Connection::State::flush() {
     if (self->socket != on) return;
     self->writing.clear();
     if (error) {
-      self->lose(failed(ErrorCode::service_unavailable, Outcome::unknown, "write",
-                        "the connection broke: " + error.message()));
+      self->lose(broken(error, "write"));
       return;
     }
     self->flush();
@@ -254,9 +332,7 @@ void Connection::State::read() {
                                                 boost::system::error_code error, std::size_t size) {
     if (self->socket != on) return;
     if (error) {
-      self->lose(failed(ErrorCode::service_unavailable, Outcome::unknown, "read",
-                        error == asio::error::eof ? std::string("the server closed the connection")
-                                                  : "the connection broke: " + error.message()));
+      self->lose(broken(error, "read"));
       return;
     }
     self->take({self->received.data(), size});
@@ -330,7 +406,7 @@ void Connection::State::look_at_clock() {
     }
     late.push_back(std::exchange(entry.done, nullptr));
     errors.push_back(as_pointer(failed(ErrorCode::network_timeout, outcome, entry.operation,
-                                       "no answer from " + place.url() + " in time",
+                                       "no answer from " + target.url() + " in time",
                                        "is the server overloaded, or the network down?")));
   };
   for (auto& call : in_flight) {
@@ -347,7 +423,7 @@ void Connection::State::look_at_clock() {
   // Not a word since a call was sent whose time is over: this connection is not worth waiting for.
   if (silent && stage == Stage::ready) {
     lose(failed(ErrorCode::network_timeout, Outcome::unknown, "wait",
-                "no answer from " + place.url() + " in time"));
+                "no answer from " + target.url() + " in time"));
   }
   for (std::size_t i = 0; i < late.size(); ++i) late[i](errors[i], Reply());
 }
@@ -378,13 +454,26 @@ void Connection::listen(Push push, std::function<void()> lost) {
   state_->lost = std::move(lost);
 }
 
-bool Connection::is_ready() const { return state_->stage == State::Stage::ready; }
+void Connection::on_connected(std::function<void()> connected) {
+  state_->on_connected = std::move(connected);
+}
+
+void Connection::leave() {
+  if (state_->stage != State::Stage::ready) return;
+  state_->lose(failed(ErrorCode::service_unavailable, Outcome::unknown, "leave",
+                      "another server is in use now"));
+}
+
+bool Connection::is_ready() const {
+  return state_->stage == State::Stage::ready && !state_->confirmed_longer_ago_than(trust_for);
+}
 
 Server const& Connection::server() const { return state_->server; }
 
 asio::awaitable<void> Connection::ready(std::string_view operation, Instant deadline) {
   auto& state = *state_;
-  if (state.stage == State::Stage::ready) co_return;
+  if (is_ready()) co_return;
+  if (state.stage == State::Stage::ready) state.look_for_master();
   if (state.stage == State::Stage::closed) {
     throw failed(ErrorCode::aborted, Outcome::not_applied, operation, "the client was closed");
   }

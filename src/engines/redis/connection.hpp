@@ -4,6 +4,9 @@
 // goes out in one write, and replies are matched in order. It connects when first needed and again
 // after a break, not more often than a growing pause allows; meanwhile calls fail at once with what
 // went wrong.
+// Behind Sentinels it asks them for the master whenever it connects, and every two seconds while
+// there are calls; after a longer silence a call waits until they have answered. A server that is
+// no master any more, or that most of them no longer name, is left.
 // All of it on Env::executor(), but for the constructor and the destructor.
 
 #include "contracts/env.hpp"
@@ -45,6 +48,11 @@ class Connection {
 
   /// For a connection that subscribes: called with each message, and when the connection is lost.
   void listen(Push push, std::function<void()> lost);
+
+  /// Called whenever it has connected; set before the first call.
+  void on_connected(std::function<void()> connected);
+  /// Leaves this server, if connected; the next call connects again.
+  void leave();
 
   /// Waits until connected; throws EngineError with outcome not_applied. What is called before the
   /// coroutine suspends again goes to this server or fails.

@@ -14,11 +14,13 @@ constexpr std::string_view memory_hint =
     "the server is out of memory (maxmemory): give it more, or remove what is not needed";
 constexpr std::string_view cluster_hint =
     "this server is part of a Redis Cluster, which this version cannot use: name a single server";
+constexpr std::string_view rights_hint =
+    "the user may not run this command or use these keys: docs/engines.md has the ACL line";
 constexpr std::string_view role_hint =
     "this server is a replica now: name the master in the store's address";
 
 // The first row that fits counts; the last one fits everything. Which errors the server gives
-// before it does anything is in its source: all but the last are checked before the first write.
+// before it does anything is in its source: those are checked before the first write.
 constexpr auto refusals = std::to_array<Refusal>({
     {"LOADING", service_unavailable, not_applied, false, "the server is still reading its data"},
     {"READONLY", service_unavailable, not_applied, true, role_hint},
@@ -35,8 +37,8 @@ constexpr auto refusals = std::to_array<Refusal>({
      "too few replicas are connected for the server's min-replicas-to-write"},
     {"NOAUTH", auth_failed, not_applied, true, "put user and password into the store's address"},
     {"WRONGPASS", auth_failed, not_applied, true, "check user and password"},
-    {"NOPERM", auth_failed, not_applied, false,
-     "the user may not run this command or use these keys: docs/engines.md has the ACL line"},
+    {"NOPERM", auth_failed, not_applied, false, rights_hint},
+    {"ERR The user executing the script can't", auth_failed, unknown, false, rights_hint},
     {"BUSY", service_unavailable, not_applied, false,
      "a script of somebody else keeps the server busy: SCRIPT KILL on it ends that"},
     {"WRONGTYPE", internal, unknown, false,

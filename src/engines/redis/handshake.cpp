@@ -47,7 +47,8 @@ void check(Greeting const& greeting, Place const& place) {
   if (greeting.role != "master") {
     throw failed(ErrorCode::service_unavailable, Outcome::not_applied, "connect",
                  fmt::format("{} is a replica", place.url()),
-                 "name the master in the store's address");
+                 place.service.empty() ? "name the master in the store's address"
+                                       : "a failover is under way: try again in a moment");
   }
   if (greeting.identity.empty()) {
     throw failed(ErrorCode::service_unavailable, Outcome::not_applied, "connect",

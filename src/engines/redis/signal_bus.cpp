@@ -156,6 +156,13 @@ asio::awaitable<void> RedisSignalBus::State::send(std::string channel, std::stri
 RedisSignalBus::RedisSignalBus(Env& env, Place const& place, Connection& commands, Keys const& keys)
     : state_(std::make_shared<State>(env, place, commands, keys)) {
   // The connection goes before the state that these point to.
+  // After a failover signals are sent on another server: they must be heard there.
+  commands.on_connected([weak = std::weak_ptr(state_)] {
+    auto const state = weak.lock();
+    if (!state || !state->subscriber.is_ready()) return;
+    if (state->subscriber.server().identity == state->commands.server().identity) return;
+    state->subscriber.leave();
+  });
   state_->subscriber.listen(
       [state = state_.get()](ReplyView const& message) { state->heard(message); },
       [state = state_.get()] { state->lost(); });

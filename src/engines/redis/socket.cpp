@@ -2,10 +2,12 @@
 #include "engines/redis/socket.hpp"
 
 #include "engines/redis/errors.hpp"
+#include "engines/redis/tls.hpp"
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/redirect_error.hpp>
+#include <boost/asio/ssl/error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <fmt/format.h>
@@ -49,15 +51,17 @@ constexpr auto tcp_options = std::to_array<Option>({
 
 Socket::Socket(asio::any_io_executor executor) : socket_(std::move(executor)) {}
 
-asio::awaitable<std::shared_ptr<Socket>> Socket::connect(asio::any_io_executor executor,
-                                                         Place place) {
-  auto made = std::make_shared<Socket>(std::move(executor));
+Socket::~Socket() = default;
+
+asio::awaitable<void> Socket::connect(Place place) {
   if (place.host.empty()) {
-    co_await made->connect_unix(place);
+    co_await connect_unix(place);
   } else {
-    co_await made->connect_tcp(place);
+    co_await connect_tcp(place);
   }
-  co_return made;
+  if (!place.tls) co_return;
+  tls_ = std::make_unique<Tls>(socket_, place);
+  co_await tls_->handshake(place);
 }
 
 asio::awaitable<void> Socket::connect_tcp(Place const& place) {
@@ -66,13 +70,14 @@ asio::awaitable<void> Socket::connect_tcp(Place const& place) {
   error_code error;
   auto token = asio::redirect_error(asio::use_awaitable, error);
   auto const found = co_await resolver.async_resolve(place.host, port, token);
+  if (!error && closed_) error = asio::error::operation_aborted;
   if (error) cannot_connect(place, error);
   for (auto const& entry : found) {
     error_code ignored;
     socket_.close(ignored);
     asio::generic::stream_protocol::endpoint const endpoint(entry.endpoint());
     co_await socket_.async_connect(endpoint, token);
-    if (!error) break;
+    if (!error || closed_) break;
   }
   if (error) cannot_connect(place, error);
   for (auto const& option : tcp_options) {
@@ -95,18 +100,38 @@ asio::awaitable<void> Socket::connect_unix(Place const& place) {
 }
 
 void Socket::write(std::string const& bytes, Written done) {
-  asio::async_write(
-      socket_, asio::buffer(bytes),
-      [done = std::move(done)](error_code error, std::size_t) mutable { done(error); });
+  auto written = [done = std::move(done)](error_code error, std::size_t) mutable { done(error); };
+  if (tls_) {
+    asio::async_write(tls_->stream(), asio::buffer(bytes), std::move(written));
+  } else {
+    asio::async_write(socket_, asio::buffer(bytes), std::move(written));
+  }
 }
 
 void Socket::read_some(asio::mutable_buffer into, Received done) {
-  socket_.async_read_some(into, std::move(done));
+  if (tls_) {
+    tls_->stream().async_read_some(into, std::move(done));
+  } else {
+    socket_.async_read_some(into, std::move(done));
+  }
 }
 
 void Socket::close() {
+  closed_ = true;
   error_code ignored;
   socket_.close(ignored);
+}
+
+EngineError broken(error_code const& error, std::string_view operation) {
+  auto const trouble = tls_trouble(error);
+  if (!trouble.reason.empty()) {
+    return failed(ErrorCode::auth_failed, Outcome::unknown, operation, trouble.reason,
+                  trouble.hint);
+  }
+  bool const ended = error == asio::error::eof || error == asio::ssl::error::stream_truncated;
+  return failed(ErrorCode::service_unavailable, Outcome::unknown, operation,
+                ended ? std::string("the server closed the connection")
+                      : "the connection broke: " + error.message());
 }
 
 }  // namespace holt::redis

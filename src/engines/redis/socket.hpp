@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A connected stream to the server: TCP or a Unix socket. On one executor.
+// A connected stream to the server: TCP, TLS over it, or a Unix socket. On one executor.
 
 #include "engines/redis/place.hpp"
+
+#include <holt/error.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -14,21 +16,26 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace holt::redis {
 
 namespace asio = boost::asio;
+
+class Tls;
 
 class Socket {
  public:
   using Written = std::move_only_function<void(boost::system::error_code)>;
   using Received = std::move_only_function<void(boost::system::error_code, std::size_t)>;
 
-  /// Throws EngineError with outcome not_applied.
-  static asio::awaitable<std::shared_ptr<Socket>> connect(asio::any_io_executor executor,
-                                                          Place place);
-
   explicit Socket(asio::any_io_executor executor);
+  ~Socket();
+  Socket(Socket const&) = delete;
+  Socket& operator=(Socket const&) = delete;
+
+  /// Once. Throws EngineError with outcome not_applied. close() ends it.
+  asio::awaitable<void> connect(Place place);
 
   /// Writes all of `bytes`, which must stay until it is done. One at a time.
   void write(std::string const& bytes, Written done);
@@ -42,6 +49,12 @@ class Socket {
   asio::awaitable<void> connect_unix(Place const& place);
 
   asio::generic::stream_protocol::socket socket_;
+  std::unique_ptr<Tls> tls_;
+  bool closed_ = false;
 };
+
+/// The exception for an error of write() or read_some().
+[[nodiscard]] EngineError broken(boost::system::error_code const& error,
+                                 std::string_view operation);
 
 }  // namespace holt::redis
