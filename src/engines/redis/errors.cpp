@@ -20,6 +20,8 @@ constexpr std::string_view no_password_hint =
     "the server has no password: leave it out of the store's address";
 constexpr std::string_view disabled_hint =
     "the server does not know this command, or it was renamed or disabled in its configuration";
+constexpr std::string_view strangers_hint =
+    "somebody else writes keys that begin with holt: on this server";
 constexpr std::string_view role_hint =
     "this server is a replica now: name the master in the store's address";
 
@@ -48,11 +50,14 @@ constexpr auto refusals = std::to_array<Refusal>({
     {"NOPERM ACL failure in script", auth_failed, unknown, false, permission_hint},
     {"NOPERM The user executing the script", auth_failed, unknown, false, permission_hint},
     {"ERR ACL failure in script", auth_failed, unknown, false, permission_hint},
+    {"ERR The user executing the script", auth_failed, unknown, false, permission_hint},
     {"NOPERM", auth_failed, not_applied, false, permission_hint},
     {"BUSY", service_unavailable, not_applied, false,
      "a script of somebody else keeps the server busy: SCRIPT KILL on it ends that"},
-    {"WRONGTYPE", internal, unknown, false,
-     "somebody else writes keys that begin with holt: on this server"},
+    {"WRONGTYPE", internal, unknown, false, strangers_hint},
+    // A script of ours cannot make sense of what it read.
+    {"ERR user_script:", internal, unknown, false, strangers_hint},
+    {"user_script:", internal, unknown, false, strangers_hint},
     {"ERR max number of clients", rate_limited, not_applied, true,
      "raise the server's maxclients, or close clients"},
     {"ERR DB index", invalid_argument, not_applied, true,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engines/redis/reply.hpp"
 
+#include "engines/redis/errors.hpp"
+
 #include <hiredis/hiredis.h>
 
 #include <new>
@@ -28,7 +30,8 @@ redisReplyObjectFunctions* with_limit(redisReplyObjectFunctions* usual) {
 }
 
 [[noreturn]] void unexpected(char const* wanted) {
-  throw std::runtime_error(std::string("the server's answer is not ") + wanted);
+  throw failed(ErrorCode::internal, Outcome::unknown, "read",
+               std::string("the server's answer is not ") + wanted);
 }
 
 }  // namespace
