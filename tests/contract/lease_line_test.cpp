@@ -231,6 +231,31 @@ TEST_P(LeaseLine, WhoWasNotAskedToWaitHasNoPlace) {
   EXPECT_EQ(client_.find("a")->waiting, 0U);
 }
 
+TEST_P(LeaseLine, AnOfferIsConfirmedWhateverDelayItsLeaseWillHave) {
+  auto const holder = client_.owner();
+  auto const waiter = client_.owner();
+  client_.take("a", holder);
+  client_.wait_for("a", waiter, {.delay = 60s});
+  EXPECT_TRUE(client_.release("a", holder));
+  EXPECT_GT(client_.find("a")->expires_in, 0ms);
+  auto const offered = client_.find("a")->fence;
+  EXPECT_EQ(client_.take("a", waiter, {.delay = 60s}), offered);
+  EXPECT_TRUE(client_.renew("a", waiter));
+}
+
+TEST_P(LeaseLine, AnOfferWithADelayIsGivenBackAsAnyOther) {
+  auto const holder = client_.owner();
+  auto const waiter = client_.owner();
+  client_.take("a", holder);
+  client_.wait_for("a", waiter, {.delay = 60s});
+  EXPECT_TRUE(client_.release("a", holder));
+  EXPECT_TRUE(client_.release("a", waiter)) << "it had not ended";
+  client_.take("a", holder);
+  client_.wait_for("a", waiter, {.delay = 60s});
+  EXPECT_TRUE(client_.release("a", holder));
+  EXPECT_EQ(client_.break_lease("a", "stop"), BreakResult::freed);
+}
+
 TEST_P(LeaseLine, AConfirmedOfferLivesItsFullTtl) {
   auto const holder = client_.owner();
   auto const waiter = client_.owner();

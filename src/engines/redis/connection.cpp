@@ -477,12 +477,11 @@ asio::awaitable<void> Connection::ready(std::string_view operation, Instant dead
   if (state.stage == State::Stage::closed) {
     throw failed(ErrorCode::aborted, Outcome::not_applied, operation, "the client was closed");
   }
-  if (state.stage == State::Stage::idle) {
-    if (state.trouble && state.env.now() < state.next_attempt) {
-      throw failed(state.trouble->code(), Outcome::not_applied, operation, state.trouble->reason(),
-                   state.trouble->hint());
-    }
-    state.connect();
+  bool const pausing =
+      state.stage == State::Stage::idle && state.trouble && state.env.now() < state.next_attempt;
+  if (pausing) {
+    throw failed(state.trouble->code(), Outcome::not_applied, operation, state.trouble->reason(),
+                 state.trouble->hint());
   }
   auto initiate = [](auto handler, State* self, std::string what, Instant until) {
     State::Waiter waiter;
@@ -493,6 +492,8 @@ asio::awaitable<void> Connection::ready(std::string_view operation, Instant dead
     waiter.deadline = until;
     self->watch(until);
     self->waiters.push_back(std::move(waiter));
+    // Only now: it may fail at once.
+    if (self->stage == State::Stage::idle) self->connect();
   };
   std::string what(operation);
   [[maybe_unused]] Reply const none =

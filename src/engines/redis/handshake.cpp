@@ -16,6 +16,10 @@ void expect_ok(ReplyView const& reply, Greeting&) {
 GreetingStep info(std::string_view section) {
   return {command("INFO", section), [](ReplyView const& reply, Greeting& greeting) {
             if (reply.is_error()) throw refused("connect", reply.text());
+            if (!reply.is_text()) {
+              throw failed(ErrorCode::service_unavailable, Outcome::not_applied, "connect",
+                           "the answer to INFO is not a text", "is this a Redis server?");
+            }
             auto const take = [&](std::string_view field, std::string& into) {
               auto const value = info_field(reply.text(), field);
               if (!value.empty()) into = value;

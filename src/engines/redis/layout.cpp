@@ -8,6 +8,12 @@
 #include <charconv>
 
 namespace holt::redis {
+namespace {
+
+// No time in a record is later: it can be counted in nanoseconds, until the year 2262.
+constexpr std::uint64_t latest_ms = 9'223'372'036'854;
+
+}  // namespace
 
 unsigned shard_of(std::string_view name) {
   auto hashed = name;
@@ -67,7 +73,13 @@ std::optional<LeaseRecord> parse_record(std::string_view text) {
     at = next;
   }
   auto const rest = text.substr(line_end + 1);
-  if (at != end || fields[request] + fields[broken] > rest.size()) return std::nullopt;
+  // One by one: damaged numbers may be so large that their sum is small again.
+  if (at != end || fields[request] > rest.size()) return std::nullopt;
+  if (fields[broken] > rest.size() - fields[request]) return std::nullopt;
+  if (fields[state] > 1) return std::nullopt;
+  for (auto const time : {ttl, delay, acquired}) {
+    if (fields[time] > latest_ms) return std::nullopt;
+  }
   LeaseRecord record;
   record.owner = std::move(*owner);
   record.fence = Fence(fields[fence]);

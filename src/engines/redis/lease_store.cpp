@@ -21,7 +21,6 @@ using std::chrono::milliseconds;
 constexpr std::size_t renewals_per_call = 128;  // so that no call keeps the server for long
 constexpr std::size_t lookups_per_call = 256;
 constexpr std::uint64_t grants_per_sweep = 4096;
-constexpr std::uint32_t swept_at_once = 256;
 constexpr std::chrono::seconds sweep_patience{5};
 // Whatever a caller thinks "for ever" is: sums of times stay exact in a script.
 constexpr std::int64_t longest_ms = std::int64_t{1} << 42U;
@@ -44,7 +43,11 @@ std::int64_t wall_ms(Env& env) {
 
 std::uint64_t number(std::string_view text) {
   std::uint64_t value = 0;
-  std::from_chars(text.data(), text.data() + text.size(), value);
+  auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    throw failed(ErrorCode::internal, Outcome::unknown, "read",
+                 "the server's answer is not a number: " + std::string(text));
+  }
   return value;
 }
 
@@ -142,13 +145,13 @@ asio::awaitable<std::expected<LeaseGrant, Busy>> RedisLeaseStore::acquire(LeaseR
                                           std::move(args), Effect::writes, deadline);
   checked(request.names);
   if ((*reply)[0].integer() == 0) {
-    auto const which = static_cast<std::size_t>((*reply)[1].integer()) - 1;
+    auto const which = static_cast<std::size_t>((*reply)[1].integer() - 1) % request.names.size();
     auto const record = parse_record((*reply)[2].text());
-    if (!record) not_ours("acquire", request.names.at(which).text());
+    if (!record) not_ours("acquire", request.names[which].text());
     co_return std::unexpected(busy_with(*record, (*reply)[3].integer(), (*reply)[4].integer()));
   }
   LeaseGrant grant;
-  for (std::size_t i = 1; i < reply->size(); ++i) {
+  for (std::size_t i = 1; i <= request.names.size(); ++i) {
     auto const fence = number((*reply)[i].text());
     grant.fences.emplace_back(fence);
     if (fence % grants_per_sweep == 0) {
@@ -275,15 +278,9 @@ asio::awaitable<LeasePage> RedisLeaseStore::list(std::string prefix, std::string
 /// Behind a grant now and then: names whose holders died and that nobody asked for again.
 asio::awaitable<void> RedisLeaseStore::sweep(unsigned shard) {
   auto const deadline = env_.now() + sweep_patience;
-  std::vector<std::string> lists{keys_.names(shard)};
-  NameBatch batch = co_await list_names(connection_, std::move(lists), std::string(), sweep_from_,
-                                        swept_at_once, deadline);
-  sweep_from_ = batch.last ? std::string() : batch.next;
-  std::vector<std::string> keys{keys_.names(shard)};
-  for (auto const& name : batch.names) keys.push_back(keys_.lease(name));
-  [[maybe_unused]] Reply const reply =
-      co_await run_script(connection_, scripts::sweep, std::move(keys), std::move(batch.names),
-                          Effect::writes, deadline);
+  auto const key_of = [this](std::string const& name) { return keys_.lease(name); };
+  auto& from = sweep_from_[shard];
+  from = co_await sweep_names(connection_, keys_.names(shard), key_of, from, deadline);
 }
 
 asio::awaitable<FenceRaise> RedisLeaseStore::raise_fence(Instant deadline) {
@@ -293,7 +290,8 @@ asio::awaitable<FenceRaise> RedisLeaseStore::raise_fence(Instant deadline) {
   Reply const reply = co_await run_script(connection_, scripts::raise_fence, std::move(keys),
                                           std::move(args), Effect::writes, deadline);
   FenceRaise raised;
-  raised.before = Fence(number((*reply)[0].text()));
+  auto const before = (*reply)[0].text();
+  if (!before.empty()) raised.before = Fence(number(before));
   raised.after = Fence(number((*reply)[1].text()));
   co_return raised;
 }

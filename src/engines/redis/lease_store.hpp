@@ -7,6 +7,7 @@
 #include "engines/redis/layout.hpp"
 #include "engines/redis/signal_bus.hpp"
 
+#include <array>
 #include <bitset>
 #include <string>
 
@@ -43,7 +44,7 @@ class RedisLeaseStore final : public LeaseStore {
   Keys const& keys_;
   std::uint64_t generation_ = 0;  ///< the connection that `checked_` is about
   std::bitset<shards> checked_;   ///< shards whose counters know this server
-  std::string sweep_from_;
+  std::array<std::string, shards> sweep_from_;
 };
 
 }  // namespace holt::redis

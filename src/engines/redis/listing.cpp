@@ -7,6 +7,14 @@
 #include <utility>
 
 namespace holt::redis {
+namespace {
+
+// A list is looked through after every 4096 names that came in: twice as many must be looked at, or
+// it would grow for ever where nobody removes what he added.
+constexpr int sweep_steps = 32;
+constexpr std::uint32_t swept_at_once = 256;  // so that no call keeps the server for long
+
+}  // namespace
 
 /// A shard that gave all it was asked for may have more: beyond the last name of such a shard the
 /// order is not known yet.
@@ -35,6 +43,24 @@ asio::awaitable<NameBatch> list_names(Connection& connection, std::vector<std::s
   batch.last = all || beyond != batch.names.end();
   batch.names.erase(beyond, batch.names.end());
   co_return batch;
+}
+
+asio::awaitable<std::string> sweep_names(Connection& connection, std::string list,
+                                         std::function<std::string(std::string const&)> key_of,
+                                         std::string from, Instant deadline) {
+  for (int step = 0; step < sweep_steps; ++step) {
+    std::vector<std::string> lists{list};
+    NameBatch batch = co_await list_names(connection, std::move(lists), std::string(), from,
+                                          swept_at_once, deadline);
+    std::vector<std::string> keys{list};
+    for (auto const& name : batch.names) keys.push_back(key_of(name));
+    [[maybe_unused]] Reply const reply =
+        co_await run_script(connection, scripts::sweep, std::move(keys), std::move(batch.names),
+                            Effect::writes, deadline);
+    from = batch.last ? std::string() : std::move(batch.next);
+    if (batch.last) break;
+  }
+  co_return from;
 }
 
 }  // namespace holt::redis

@@ -7,6 +7,7 @@
 #include <boost/asio/awaitable.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -23,5 +24,12 @@ struct NameBatch {
 asio::awaitable<NameBatch> list_names(Connection& connection, std::vector<std::string> lists,
                                       std::string prefix, std::string first, std::uint32_t count,
                                       Instant deadline);
+
+/// Takes names out of a shard's list that have nothing behind them any more: what ended without
+/// being removed. Looks at some thousands from `from` on; answers where to go on next time, empty
+/// for the beginning. `key_of` says which key stands behind a name.
+asio::awaitable<std::string> sweep_names(Connection& connection, std::string list,
+                                         std::function<std::string(std::string const&)> key_of,
+                                         std::string from, Instant deadline);
 
 }  // namespace holt::redis

@@ -14,6 +14,7 @@ namespace holt::redis {
 namespace {
 
 constexpr std::size_t records_per_call = 64;  // of up to 64 KiB each
+constexpr std::uint64_t writes_per_sweep = 4096;
 constexpr std::int64_t longest_ms = std::int64_t{1} << 42U;
 
 std::optional<Record> record_of(std::string const& key, ReplyView const& stored) {
@@ -56,10 +57,11 @@ asio::awaitable<std::expected<std::uint64_t, Conflict>> RedisRecordStore::put(Re
   check_key(write.key);
   check_value(write.value);
   auto const shard = shard_of(write.key);
+  if (!connection_.is_ready()) co_await connection_.ready("put", deadline);
   std::vector<std::string> keys{keys_.record(write.key), keys_.counter(shard),
                                 keys_.record_keys(shard)};
   std::vector<std::string> args{write.key, write.value, version_text(write.expected),
-                                ttl_text(write.ttl)};
+                                ttl_text(write.ttl), connection_.server().identity};
   Reply const reply = co_await run_script(connection_, scripts::record_put, std::move(keys),
                                           std::move(args), Effect::writes, deadline);
   if ((*reply)[0].integer() == 0) {
@@ -70,7 +72,19 @@ asio::awaitable<std::expected<std::uint64_t, Conflict>> RedisRecordStore::put(Re
   std::uint64_t version = 0;
   auto const text = (*reply)[1].text();
   std::from_chars(text.data(), text.data() + text.size(), version);
+  if (version % writes_per_sweep == 0) co_await sweep(shard, deadline);
   co_return version;
+}
+
+/// Keys of records that have ended by themselves.
+asio::awaitable<void> RedisRecordStore::sweep(unsigned shard, Instant deadline) {
+  auto const key_of = [this](std::string const& key) { return keys_.record(key); };
+  try {
+    auto& from = sweep_from_[shard];
+    from = co_await sweep_names(connection_, keys_.record_keys(shard), key_of, from, deadline);
+  } catch (EngineError const&) {
+    co_return;  // the next one does it
+  }
 }
 
 asio::awaitable<std::expected<bool, Conflict>> RedisRecordStore::erase(

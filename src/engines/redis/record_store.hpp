@@ -7,6 +7,9 @@
 #include "engines/redis/connection.hpp"
 #include "engines/redis/layout.hpp"
 
+#include <array>
+#include <string>
+
 namespace holt::redis {
 
 class RedisRecordStore final : public RecordStore {
@@ -26,8 +29,11 @@ class RedisRecordStore final : public RecordStore {
                                     Instant deadline) override;
 
  private:
+  asio::awaitable<void> sweep(unsigned shard, Instant deadline);
+
   Connection& connection_;
   Keys const& keys_;
+  std::array<std::string, shards> sweep_from_;
 };
 
 }  // namespace holt::redis

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engines/redis/reply.hpp"
 
+#include "engines/redis/errors.hpp"
+
 #include <hiredis/hiredis.h>
 
 #include <array>
@@ -14,8 +16,24 @@ namespace {
 
 constexpr std::size_t max_elements = 1'000'000;  // in one array
 
+/// hiredis would reserve memory for whatever number the other side writes, before the first element
+/// has come. Its versions count in different types.
+redisReplyObjectFunctions* with_limit(redisReplyObjectFunctions* usual) {
+  static auto const* const defaults = usual;
+  static auto limited = [usual] {
+    auto functions = *usual;
+    functions.createArray = [](redisReadTask const* task, auto elements) -> void* {
+      if (static_cast<std::size_t>(elements) > max_elements) return nullptr;
+      return defaults->createArray(task, elements);
+    };
+    return functions;
+  }();
+  return &limited;
+}
+
 [[noreturn]] void unexpected(char const* wanted) {
-  throw std::runtime_error(std::string("the server's answer is not ") + wanted);
+  throw failed(ErrorCode::internal, Outcome::unknown, "read",
+               std::string("the server's answer is not ") + wanted);
 }
 
 }  // namespace
@@ -50,6 +68,7 @@ void Reply::Free::operator()(redisReply* reply) const noexcept { freeReplyObject
 
 ReplyReader::ReplyReader() : reader_(redisReaderCreate()) {
   if (!reader_) throw std::bad_alloc();
+  reader_->fn = with_limit(reader_->fn);
 }
 
 void ReplyReader::Free::operator()(redisReader* reader) const noexcept { redisReaderFree(reader); }
@@ -63,12 +82,11 @@ void ReplyReader::feed(std::string_view bytes) {
 std::optional<Reply> ReplyReader::next() {
   void* reply = nullptr;
   if (redisReaderGetReply(reader_.get(), &reply) != REDIS_OK) {
+    if (reader_->err == REDIS_ERR_OOM) throw std::runtime_error("the server's answer is too long");
     throw std::runtime_error(std::string("this is no Redis server: ") + reader_->errstr);
   }
   if (reply == nullptr) return std::nullopt;
-  Reply owned(static_cast<redisReply*>(reply));
-  if (owned->size() > max_elements) throw std::runtime_error("the server's answer is too long");
-  return owned;
+  return Reply(static_cast<redisReply*>(reply));
 }
 
 /// By hand: hiredis' own formatter spends more time in sprintf than the whole rest of a call takes.

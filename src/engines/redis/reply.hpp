@@ -25,7 +25,7 @@ class ReplyView {
   [[nodiscard]] bool is_nil() const;
   [[nodiscard]] bool is_text() const;  ///< a string or a status
   [[nodiscard]] bool is_array() const;
-  /// Throws std::runtime_error, as the next ones, when it is something else.
+  /// Throws EngineError{internal, unknown}, as the next ones, when it is something else.
   [[nodiscard]] std::int64_t integer() const;
   [[nodiscard]] std::string_view text() const;  ///< of an error too
   [[nodiscard]] std::size_t size() const;

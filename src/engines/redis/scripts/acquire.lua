@@ -26,21 +26,14 @@ end
 
 -- include keep.lua
 -- include line.lua
+-- include numbers.lua
 local owner, ttl, delay, acquired, tail = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local channel, exact, identity = ARGV[9], ARGV[10] == '1', ARGV[11]
 local mine = owner .. ' '
 local count = #KEYS / 6
 
--- Another server than the one that drew the last fences may not know them all: jump over them.
 if identity ~= '' then
-  for i = 1, count do
-    local counter = KEYS[i * 6 - 1]
-    local known = redis.call('HMGET', counter, 'id', 'n')
-    if known[1] ~= identity then
-      if known[2] then redis.call('HINCRBY', counter, 'n', 4294967296) end
-      redis.call('HSET', counter, 'id', identity)
-    end
-  end
+  for i = 1, count do know_server(KEYS[i * 6 - 1], identity) end
 end
 
 local function place_in_line(i)
@@ -54,7 +47,7 @@ local function place_in_line(i)
     redis.call('ZADD', queue, string.format('%.0f', order), owner)
   end
   redis.call('ZADD', untils, string.format('%.0f', now + ARGV[7]), owner)
-  redis.call('HSET', ticket, owner, ' ' .. ttl .. ' ' .. delay .. ' ' .. acquired .. tail)
+  redis.call('HSET', ticket, owner, ' ' .. ttl .. ' 0 ' .. acquired .. tail)
   for _, key in ipairs({ queue, untils, ticket }) do
     if redis.call('PTTL', key) < tonumber(ARGV[7]) then redis.call('PEXPIRE', key, ARGV[7]) end
   end

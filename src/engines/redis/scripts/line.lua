@@ -6,9 +6,10 @@
 --                   and then request, broken and note. state: 0 held, 1 offered.
 --   queue   zset    owner by its order: priority * 2^44 + a number that grows
 --   until   zset    owner by the time (ms) at which its place is lost
---   ticket  hash    owner -> what its lease will say behind the state; '' -> the growing number
--- and a shard has two: counter (hash: n the last fence, id the server's identity) and names (zset
--- of the names that have a lease, for listings).
+--   ticket  hash    owner -> what its offer will say behind the state (its delay is 0: an offer
+--                   does not rest); '' -> the growing number
+-- and a shard has two: counter (hash: n the last fence, v the last version of a record, id the
+-- server's identity) and names (zset of the names that have a lease, for listings).
 
 local function now_ms()
   local time = redis.call('TIME')
@@ -55,27 +56,30 @@ local function tell_third(queue, channel)
   if third then redis.call('PUBLISH', channel .. inbox(third), 'near\n' .. third) end
 end
 
--- Offers the name to the first live waiter, unless that is `unless`. A waiter that nobody listens
--- for is dead and skipped (exact: the server knows all listeners), at most 16 at a time.
+-- Offers the name to the first live waiter, unless that is `unless`. A waiter is dead, and skipped,
+-- when its time is over, when its ticket was lost, or when nobody listens for it (exact: the server
+-- knows all listeners). At most 16 inboxes are tried and 128 places looked at.
 local function pass_on(lease, queue, untils, ticket, counter, names, name, channel, exact, unless)
-  local now = now_ms()
-  for _ = 1, 16 do
+  local now, dead, tried = now_ms(), {}, 0
+  for _ = 1, 128 do
     local head = redis.call('ZRANGE', queue, 0, 0)[1]
     if not head then return false end
-    if tonumber(redis.call('ZSCORE', untils, head)) > now then
-      if head == unless then return false end
-      local rest = redis.call('HGET', ticket, head)
+    local live = tonumber(redis.call('ZSCORE', untils, head) or 0) > now
+    if live and head == unless then return false end
+    local rest = live and not dead[inbox(head)] and redis.call('HGET', ticket, head)
+    leave(queue, untils, ticket, head)
+    if rest then
       local ttl = tonumber(string.match(rest, '^ (%d+)'))
       local offer = math.min(math.max(math.floor(ttl / 10), 100), 1000)
       redis.call('SET', lease, head .. ' ' .. draw(counter) .. ' 1' .. rest, 'PX', offer + keep)
       redis.call('ZADD', names, 0, name)
-      leave(queue, untils, ticket, head)
       local heard = redis.call('PUBLISH', channel .. inbox(head), 'offer\n' .. head)
       if heard > 0 or not exact then return true end
       redis.call('DEL', lease)
       redis.call('ZREM', names, name)
-    else
-      leave(queue, untils, ticket, head)
+      dead[inbox(head)] = true
+      tried = tried + 1
+      if tried == 16 then return false end
     end
   end
   return false
