@@ -4,8 +4,8 @@
 -- Keys:    six for each name: lease, queue, until, ticket, counter, names
 -- Inputs:  1 owner, 2 ttl_ms, 3 delay_ms, 4 acquired_ms, 5 what follows it in the record,
 --          6 '1' to stand in line, 7 ticket_ttl_ms, 8 priority, 9 channel of inboxes, 10 '1' if a
---          count of listeners is exact, 11 the server's identity or '', 12 ms that a key lives (ttl, delay and
---          keep), 13.. the names
+--          count of listeners is exact, 11 the server's identity or '', 12 ms that the key lives
+--          (ttl, delay and keep), 13.. the names
 -- Result:  {1, fence, ...} or {0, which name, record, ms until it may be free, place}
 -- Atomic:  a script runs alone; all names are looked at before the first is written, and a fence is
 --          drawn after that.
