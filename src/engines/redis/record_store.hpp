@@ -5,14 +5,15 @@
 
 #include "contracts/record_store.hpp"
 #include "engines/redis/connection.hpp"
+#include "engines/redis/durable.hpp"
 #include "engines/redis/layout.hpp"
 
 namespace holt::redis {
 
 class RedisRecordStore final : public RecordStore {
  public:
-  RedisRecordStore(Connection& connection, Keys const& keys)
-      : connection_(connection), keys_(keys) {}
+  RedisRecordStore(Connection& connection, DurableWrites& writes, Keys const& keys)
+      : connection_(connection), writes_(writes), keys_(keys) {}
 
   asio::awaitable<std::optional<Record>> get(std::string key, Instant deadline) override;
   asio::awaitable<std::expected<std::uint64_t, Conflict>> put(RecordWrite write,
@@ -27,6 +28,7 @@ class RedisRecordStore final : public RecordStore {
 
  private:
   Connection& connection_;
+  DurableWrites& writes_;
   Keys const& keys_;
 };
 
