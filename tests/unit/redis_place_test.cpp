@@ -60,6 +60,13 @@ TEST_F(RedisPlaceTest, ServerWithAndWithoutDetails) {
   EXPECT_EQ(full.url(), "redis://ann@db:7000/3");
 }
 
+TEST_F(RedisPlaceTest, ReplicasToWaitFor) {
+  EXPECT_EQ(parse_place("redis://db").wait_replicas, 0);
+  auto const place = parse_place("redis+sentinel://a,b/s?wait_timeout=90&wait_replicas=2");
+  EXPECT_EQ(place.wait_replicas, 2);
+  EXPECT_EQ(place.wait_timeout, std::chrono::milliseconds(90));
+}
+
 TEST_F(RedisPlaceTest, TlsWithItsFiles) {
   auto const plain = parse_place("rediss://db/1");
   ASSERT_TRUE(plain.tls);
@@ -164,6 +171,8 @@ TEST_F(RedisPlaceTest, MistakesAreSaid) {
       {"redis://db?db=1", "no option \"db\""},
       {"redis://db?eviction=no", "eviction can only be allow"},
       {"redis://db?timeout=0", "timeout"},
+      {"redis://db?wait_replicas=0", "its wait_replicas is no number from 1 to 100"},
+      {"redis://db?wait_timeout=9", "wait_timeout means nothing without wait_replicas"},
       {"rediss://db?certificate_file=/x", "certificate_file and key_file go together"},
       {"rediss://db?sentinel_user=x", "no option \"sentinel_user\""},
       {"redis+unix://db/path", "a socket has no host"},

@@ -33,6 +33,11 @@ struct Server {
 /// What a call does if it gets there: decides what is said when its answer is lost.
 enum class Effect { reads, writes };
 
+struct TwoReplies {
+  Reply first;
+  Reply second;
+};
+
 class Connection {
  public:
   using Push = std::function<void(ReplyView const&)>;
@@ -64,6 +69,11 @@ class Connection {
   /// when there is none in time; a late one is dropped.
   asio::awaitable<Reply> call(std::string command, Effect effect, std::string_view operation,
                               Instant deadline);
+
+  /// The same for two commands in a row, of which the first writes. If the first reply is an error
+  /// the second may be missing.
+  asio::awaitable<TwoReplies> call(std::string command, std::string then,
+                                   std::string_view operation, Instant deadline);
 
   /// Sends a command whose reply nobody waits for. Lost while not connected.
   void tell(std::string command);

@@ -94,6 +94,28 @@ Finding replication(std::string_view info) {
       {}};
 }
 
+/// Of a store that waits for replicas; `info` is empty when the server cannot be asked.
+Finding confirmed_durability(Place const& place, std::string_view info) {
+  Finding finding{"durability",
+                  "Durability",
+                  ok,
+                  fmt::format("redis-wait: what {} replica{} confirmed. Kept when one of those is "
+                              "promoted",
+                              place.wait_replicas, place.wait_replicas == 1 ? "" : "s"),
+                  {}};
+  if (info.empty()) return finding;
+  auto const replicas = number(info_field(info, "connected_slaves"));
+  if (replicas < place.wait_replicas) {
+    finding.status = fail;
+    finding.detail += fmt::format("; there are {}, so nothing is granted", replicas);
+    finding.fix = "connect more replicas, or lower wait_replicas in the store's address";
+  } else if (replicas > place.wait_replicas) {
+    finding.status = FindingStatus::info;
+    finding.detail += fmt::format("; there are {}, and one that did not may be promoted", replicas);
+  }
+  return finding;
+}
+
 Finding durability() {
   return {"durability",
           "Durability",
@@ -122,7 +144,8 @@ Finding clock(Env& env, ReplyView const& time) {
   return finding;
 }
 
-asio::awaitable<std::vector<Finding>> ask(Env& env, Connection& connection, Instant deadline) {
+asio::awaitable<std::vector<Finding>> ask(Env& env, Place const& place, Connection& connection,
+                                          Instant deadline) {
   std::vector<Finding> findings;
   Reply const info =
       co_await run_command(connection, command("INFO"), Effect::reads, "diagnose", deadline);
@@ -135,20 +158,21 @@ asio::awaitable<std::vector<Finding>> ask(Env& env, Connection& connection, Inst
   findings.push_back(memory(text));
   findings.push_back(persistence(text));
   findings.push_back(clock(env, *time));
+  if (place.wait_replicas > 0) findings.push_back(confirmed_durability(place, text));
   co_return findings;
 }
 
 }  // namespace
 
-asio::awaitable<std::vector<Finding>> diagnose(Env& env, Connection& connection,
+asio::awaitable<std::vector<Finding>> diagnose(Env& env, Place const& place, Connection& connection,
                                                Keys const& /*keys*/,
                                                std::chrono::nanoseconds patience) {
   std::vector<Finding> findings;
   std::string trouble;
   try {
     // The connection belongs to the loop.
-    findings = co_await asio::co_spawn(env.executor(), ask(env, connection, env.now() + patience),
-                                       asio::use_awaitable);
+    findings = co_await asio::co_spawn(
+        env.executor(), ask(env, place, connection, env.now() + patience), asio::use_awaitable);
   } catch (EngineError const& error) {
     trouble = error.what();
   }
@@ -156,7 +180,11 @@ asio::awaitable<std::vector<Finding>> diagnose(Env& env, Connection& connection,
     findings.push_back(
         {"server-version", "Server", fail, trouble, "is the server up and reachable?"});
   }
-  findings.push_back(durability());
+  if (place.wait_replicas == 0) {
+    findings.push_back(durability());
+  } else if (!trouble.empty()) {
+    findings.push_back(confirmed_durability(place, {}));
+  }
   co_return findings;
 }
 

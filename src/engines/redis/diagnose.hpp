@@ -9,7 +9,7 @@
 namespace holt::redis {
 
 /// See Engine::diagnose.
-asio::awaitable<std::vector<Finding>> diagnose(Env& env, Connection& connection, Keys const& keys,
-                                               std::chrono::nanoseconds patience);
+asio::awaitable<std::vector<Finding>> diagnose(Env& env, Place const& place, Connection& connection,
+                                               Keys const& keys, std::chrono::nanoseconds patience);
 
 }  // namespace holt::redis

@@ -3,6 +3,7 @@
 
 #include "engines/redis/connection.hpp"
 #include "engines/redis/diagnose.hpp"
+#include "engines/redis/durable.hpp"
 #include "engines/redis/layout.hpp"
 #include "engines/redis/lease_store.hpp"
 #include "engines/redis/place.hpp"
@@ -25,16 +26,21 @@ struct Parts {
       : keys(instance),
         connection(env, place),
         signals(env, place, connection, keys),
-        leases(env, connection, signals, keys),
-        records(connection, keys) {}
+        writes(env, place, connection),
+        leases(env, connection, writes, signals, keys),
+        records(connection, writes, keys) {}
   /// Calls under way end here, while all they use is there.
-  ~Parts() { connection.close(); }
+  ~Parts() {
+    writes.connection().close();
+    connection.close();
+  }
   Parts(Parts const&) = delete;
   Parts& operator=(Parts const&) = delete;
 
   Keys keys;
   Connection connection;
   RedisSignalBus signals;
+  DurableWrites writes;
   RedisLeaseStore leases;
   RedisRecordStore records;
 };
@@ -69,14 +75,14 @@ class RedisEngine final : public Engine {
     return {.fencing = true,
             .time = TimeAuthority::server,
             .waiting = Waiting::line,
-            .durability = Durability::single,
+            .durability = place_.wait_replicas > 0 ? Durability::redis_wait : Durability::single,
             .embedded = false};
   }
   [[nodiscard]] std::string const& url() const override { return url_; }
   void on_gone(std::function<void(std::string reason)> /*gone*/) override {}
   std::unique_ptr<ChangeWatch> watch(std::function<void()> /*changed*/) override { return nullptr; }
   asio::awaitable<std::vector<Finding>> diagnose(std::chrono::nanoseconds patience) override {
-    return redis::diagnose(env_, parts_->connection, parts_->keys, patience);
+    return redis::diagnose(env_, place_, parts_->connection, parts_->keys, patience);
   }
   asio::awaitable<FenceRaise> raise_fence(Instant deadline) override {
     return parts_->leases.raise_fence(deadline);

@@ -97,14 +97,14 @@ std::expected<void, Lost> renewal_of(ReplyView const& answer) {
 
 }  // namespace
 
-RedisLeaseStore::RedisLeaseStore(Env& env, Connection& connection, RedisSignalBus& signals,
-                                 Keys const& keys)
-    : env_(env), connection_(connection), signals_(signals), keys_(keys) {}
+RedisLeaseStore::RedisLeaseStore(Env& env, Connection& connection, DurableWrites& writes,
+                                 RedisSignalBus& signals, Keys const& keys)
+    : env_(env), connection_(connection), writes_(writes), signals_(signals), keys_(keys) {}
 
 /// The server's identity, until the counters of these names' shards have seen it on this
 /// connection.
 std::string RedisLeaseStore::identity_for(std::vector<Name> const& names) {
-  auto const& server = connection_.server();
+  auto const& server = writes_.connection().server();
   if (std::exchange(generation_, server.generation) != server.generation) checked_.reset();
   bool const all = std::ranges::all_of(
       names, [this](Name const& name) { return checked_.test(shard_of(name.text())); });
@@ -112,7 +112,8 @@ std::string RedisLeaseStore::identity_for(std::vector<Name> const& names) {
 }
 
 void RedisLeaseStore::checked(std::vector<Name> const& names) {
-  if (!connection_.is_ready() || connection_.server().generation != generation_) return;
+  auto const& connection = writes_.connection();
+  if (!connection.is_ready() || connection.server().generation != generation_) return;
   for (auto const& name : names) checked_.set(shard_of(name.text()));
 }
 
@@ -123,7 +124,8 @@ asio::awaitable<std::expected<LeaseGrant, Busy>> RedisLeaseStore::acquire(LeaseR
   if (request.stand_in_line && request.owner.inbox() == signals_.inbox()) {
     co_await signals_.reachable(deadline);
   }
-  if (!connection_.is_ready()) co_await connection_.ready("acquire", deadline);
+  auto& connection = writes_.connection();
+  if (!connection.is_ready()) co_await connection.ready("acquire", deadline);
   std::vector<std::string> keys;
   keys.reserve(request.names.size() * 6);
   for (auto const& name : request.names) keys_.append(name.text(), keys);
@@ -141,14 +143,24 @@ asio::awaitable<std::expected<LeaseGrant, Busy>> RedisLeaseStore::acquire(LeaseR
       identity_for(request.names),
       key_life(request)};
   for (auto const& name : request.names) args.push_back(name.text());
-  Reply const reply = co_await run_script(connection_, scripts::acquire, std::move(keys),
-                                          std::move(args), Effect::writes, deadline);
+  DurableWrites::Written written;
+  if (writes_.waits()) {
+    written = co_await writes_.run(scripts::acquire, std::move(keys), std::move(args), deadline);
+  } else {
+    written.reply = co_await run_script(connection_, scripts::acquire, std::move(keys),
+                                        std::move(args), Effect::writes, deadline);
+  }
+  Reply const reply = std::move(written.reply);
   checked(request.names);
   if ((*reply)[0].integer() == 0) {
     auto const which = static_cast<std::size_t>((*reply)[1].integer() - 1) % request.names.size();
     auto const record = parse_record((*reply)[2].text());
     if (!record) not_ours("acquire", request.names[which].text());
     co_return std::unexpected(busy_with(*record, (*reply)[3].integer(), (*reply)[4].integer()));
+  }
+  if (!written.confirmed) {
+    Outcome const outcome = co_await take_back(request, deadline);
+    throw writes_.not_durable(written, outcome, "acquire");
   }
   LeaseGrant grant;
   for (std::size_t i = 1; i <= request.names.size(); ++i) {
@@ -160,6 +172,19 @@ asio::awaitable<std::expected<LeaseGrant, Busy>> RedisLeaseStore::acquire(LeaseR
     }
   }
   co_return grant;
+}
+
+/// Releases what was granted and not confirmed; whether somebody may hold it still.
+asio::awaitable<Outcome> RedisLeaseStore::take_back(LeaseRequest const& request, Instant deadline) {
+  try {
+    for (auto const& name : request.names) {
+      [[maybe_unused]] std::expected<void, Lost> const gone =
+          co_await release(name, request.owner, deadline);
+    }
+  } catch (EngineError const&) {
+    co_return Outcome::unknown;
+  }
+  co_return Outcome::not_applied;
 }
 
 asio::awaitable<std::vector<std::expected<void, Lost>>> RedisLeaseStore::renew(
@@ -176,8 +201,11 @@ asio::awaitable<std::vector<std::expected<void, Lost>>> RedisLeaseStore::renew(
       args.push_back(renewals[i].owner.text());
       args.push_back(ms_text(renewals[i].ttl));
     }
-    Reply const reply = co_await run_script(connection_, scripts::renew, std::move(keys),
-                                            std::move(args), Effect::writes, deadline);
+    DurableWrites::Written written =
+        co_await writes_.run(scripts::renew, std::move(keys), std::move(args), deadline);
+    // A renewal that a failover may undo is none: another could be granted the name too early.
+    if (!written.confirmed) throw writes_.not_durable(written, Outcome::unknown, "renew");
+    Reply const reply = std::move(written.reply);
     for (std::size_t i = 0; i < end - begin; ++i) answers.push_back(renewal_of((*reply)[i]));
   }
   co_return answers;
@@ -287,8 +315,10 @@ asio::awaitable<FenceRaise> RedisLeaseStore::raise_fence(Instant deadline) {
   std::vector<std::string> keys;
   for (unsigned shard = 0; shard < shards; ++shard) keys.push_back(keys_.counter(shard));
   std::vector<std::string> args;
-  Reply const reply = co_await run_script(connection_, scripts::raise_fence, std::move(keys),
-                                          std::move(args), Effect::writes, deadline);
+  DurableWrites::Written written =
+      co_await writes_.run(scripts::raise_fence, std::move(keys), std::move(args), deadline);
+  if (!written.confirmed) throw writes_.not_durable(written, Outcome::unknown, "raise fence");
+  Reply const reply = std::move(written.reply);
   FenceRaise raised;
   auto const before = (*reply)[0].text();
   if (!before.empty()) raised.before = Fence(number(before));

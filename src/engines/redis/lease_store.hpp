@@ -4,6 +4,7 @@
 
 #include "contracts/lease_store.hpp"
 #include "engines/redis/connection.hpp"
+#include "engines/redis/durable.hpp"
 #include "engines/redis/layout.hpp"
 #include "engines/redis/signal_bus.hpp"
 
@@ -15,7 +16,8 @@ namespace holt::redis {
 
 class RedisLeaseStore final : public LeaseStore {
  public:
-  RedisLeaseStore(Env& env, Connection& connection, RedisSignalBus& signals, Keys const& keys);
+  RedisLeaseStore(Env& env, Connection& connection, DurableWrites& writes, RedisSignalBus& signals,
+                  Keys const& keys);
 
   asio::awaitable<std::expected<LeaseGrant, Busy>> acquire(LeaseRequest request,
                                                            Instant deadline) override;
@@ -36,10 +38,12 @@ class RedisLeaseStore final : public LeaseStore {
   void checked(std::vector<Name> const& names);
   asio::awaitable<std::vector<std::optional<LeaseInfo>>> look_up(std::vector<std::string> names,
                                                                  Instant deadline);
+  asio::awaitable<Outcome> take_back(LeaseRequest const& request, Instant deadline);
   asio::awaitable<void> sweep(unsigned shard);
 
   Env& env_;
   Connection& connection_;
+  DurableWrites& writes_;
   RedisSignalBus& signals_;
   Keys const& keys_;
   std::uint64_t generation_ = 0;  ///< the connection that `checked_` is about

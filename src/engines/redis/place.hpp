@@ -51,6 +51,9 @@ struct Place {
   std::string service;  ///< what Sentinels call the master and its replicas
   Credentials sentinel;
   std::chrono::milliseconds connect_timeout{3000};
+  int wait_replicas = 0;  ///< so many must confirm a grant, a renewal, a record
+  std::chrono::milliseconds wait_timeout{500};
+  bool wait_timeout_given = false;
   bool allow_eviction = false;  ///< use a server that may throw away leases when memory is short
 
   /// For people: canonical, without secrets and without options. Parsed again it leads to the same

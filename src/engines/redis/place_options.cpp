@@ -17,6 +17,7 @@ namespace {
 constexpr std::string_view forms =
     "write redis://host:6379/0, redis://user:password@host, rediss://host for TLS, "
     "redis+unix:///path/of/socket or redis+sentinel://host,host,host/service";
+constexpr int max_replicas = 100;
 constexpr int max_timeout_ms = 600'000;
 
 bool any(Place const& /*place*/) { return true; }
@@ -84,6 +85,16 @@ constexpr auto options = std::to_array<Option>({
        if (value != "allow") refuse_address("eviction can only be allow");
        place.allow_eviction = true;
      }},
+    {"wait_replicas", any,
+     [](Place& place, std::string const& value) {
+       place.wait_replicas = number_in_address(value, "wait_replicas", 1, max_replicas);
+     }},
+    {"wait_timeout", any,
+     [](Place& place, std::string const& value) {
+       place.wait_timeout = std::chrono::milliseconds(
+           number_in_address(value, "wait_timeout (in milliseconds)", 1, max_timeout_ms));
+       place.wait_timeout_given = true;
+     }},
     {"db", is_socket,
      [](Place& place, std::string const& value) {
        place.database = number_in_address(value, "database", 0, max_database);
@@ -143,6 +154,9 @@ void apply_option(Place& place, std::string const& name, std::string const& valu
 void check_options(Place const& place) {
   if (place.tls && place.tls->certificate_file.empty() != place.tls->key_file.empty()) {
     refuse_address("certificate_file and key_file go together, and one is missing");
+  }
+  if (place.wait_timeout_given && place.wait_replicas == 0) {
+    refuse_address("wait_timeout means nothing without wait_replicas");
   }
 }
 

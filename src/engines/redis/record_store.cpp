@@ -62,8 +62,10 @@ asio::awaitable<std::expected<std::uint64_t, Conflict>> RedisRecordStore::put(Re
                                 keys_.record_keys(shard)};
   std::vector<std::string> args{write.key, write.value, version_text(write.expected),
                                 ttl_text(write.ttl), connection_.server().identity};
-  Reply const reply = co_await run_script(connection_, scripts::record_put, std::move(keys),
-                                          std::move(args), Effect::writes, deadline);
+  DurableWrites::Written written =
+      co_await writes_.run(scripts::record_put, std::move(keys), std::move(args), deadline);
+  if (!written.confirmed) throw writes_.not_durable(written, Outcome::unknown, "put");
+  Reply const reply = std::move(written.reply);
   if ((*reply)[0].integer() == 0) {
     Conflict conflict;
     conflict.current = record_of(write.key, (*reply)[1]);
@@ -92,8 +94,10 @@ asio::awaitable<std::expected<bool, Conflict>> RedisRecordStore::erase(
   check_key(key);
   std::vector<std::string> keys{keys_.record(key), keys_.record_keys(shard_of(key))};
   std::vector<std::string> args{key, version_text(expected)};
-  Reply const reply = co_await run_script(connection_, scripts::record_erase, std::move(keys),
-                                          std::move(args), Effect::writes, deadline);
+  DurableWrites::Written written =
+      co_await writes_.run(scripts::record_erase, std::move(keys), std::move(args), deadline);
+  if (!written.confirmed) throw writes_.not_durable(written, Outcome::unknown, "erase");
+  Reply const reply = std::move(written.reply);
   if ((*reply)[0].integer() == 0) {
     Conflict conflict;
     conflict.current = record_of(key, (*reply)[1]);
@@ -141,8 +145,10 @@ asio::awaitable<std::int64_t> RedisRecordStore::add(std::string counter, std::in
   check_key(counter);
   auto const key = keys_.number(counter);
   auto const by = std::to_string(step);
-  Reply const reply = co_await run_command(connection_, command("INCRBY", key, by), Effect::writes,
-                                           "add", deadline);
+  DurableWrites::Written written =
+      co_await writes_.run(command("INCRBY", key, by), "add", deadline);
+  if (!written.confirmed) throw writes_.not_durable(written, Outcome::unknown, "add");
+  Reply const reply = std::move(written.reply);
   co_return reply->integer();
 }
 

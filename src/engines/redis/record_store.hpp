@@ -5,6 +5,7 @@
 
 #include "contracts/record_store.hpp"
 #include "engines/redis/connection.hpp"
+#include "engines/redis/durable.hpp"
 #include "engines/redis/layout.hpp"
 
 #include <array>
@@ -14,8 +15,8 @@ namespace holt::redis {
 
 class RedisRecordStore final : public RecordStore {
  public:
-  RedisRecordStore(Connection& connection, Keys const& keys)
-      : connection_(connection), keys_(keys) {}
+  RedisRecordStore(Connection& connection, DurableWrites& writes, Keys const& keys)
+      : connection_(connection), writes_(writes), keys_(keys) {}
 
   asio::awaitable<std::optional<Record>> get(std::string key, Instant deadline) override;
   asio::awaitable<std::expected<std::uint64_t, Conflict>> put(RecordWrite write,
@@ -32,6 +33,7 @@ class RedisRecordStore final : public RecordStore {
   asio::awaitable<void> sweep(unsigned shard, Instant deadline);
 
   Connection& connection_;
+  DurableWrites& writes_;
   Keys const& keys_;
   std::array<std::string, shards> sweep_from_;
 };

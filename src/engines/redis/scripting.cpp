@@ -6,7 +6,6 @@
 #include <utility>
 
 namespace holt::redis {
-namespace {
 
 std::string script_call(std::string_view verb, std::string_view script,
                         std::vector<std::string> const& keys,
@@ -18,8 +17,6 @@ std::string script_call(std::string_view verb, std::string_view script,
   words.insert(words.end(), args.begin(), args.end());
   return command(words);
 }
-
-}  // namespace
 
 asio::awaitable<Reply> run_script(Connection& connection, Script const& script,
                                   std::vector<std::string> keys, std::vector<std::string> args,

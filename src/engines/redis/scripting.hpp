@@ -19,6 +19,11 @@ asio::awaitable<Reply> run_script(Connection& connection, Script const& script,
                                   std::vector<std::string> keys, std::vector<std::string> args,
                                   Effect effect, Instant deadline);
 
+/// The bytes of EVALSHA or EVAL.
+[[nodiscard]] std::string script_call(std::string_view verb, std::string_view script,
+                                      std::vector<std::string> const& keys,
+                                      std::vector<std::string> const& args);
+
 /// A plain command, the same way.
 asio::awaitable<Reply> run_command(Connection& connection, std::string bytes, Effect effect,
                                    std::string_view operation, Instant deadline);
