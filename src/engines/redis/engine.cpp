@@ -28,7 +28,10 @@ struct Parts {
         leases(env, connection, signals, keys),
         records(connection, keys) {}
   /// Calls under way end here, while all they use is there.
-  ~Parts() { connection.close(); }
+  ~Parts() {
+    signals.close();
+    connection.close();
+  }
   Parts(Parts const&) = delete;
   Parts& operator=(Parts const&) = delete;
 

@@ -161,7 +161,9 @@ RedisSignalBus::RedisSignalBus(Env& env, Place const& place, Connection& command
       [state = state_.get()] { state->lost(); });
 }
 
-RedisSignalBus::~RedisSignalBus() { state_->subscriber.close(); }
+RedisSignalBus::~RedisSignalBus() { close(); }
+
+void RedisSignalBus::close() { state_->subscriber.close(); }
 
 std::string const& RedisSignalBus::inbox() const { return state_->inbox; }
 
