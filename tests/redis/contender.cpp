@@ -14,6 +14,16 @@ namespace {
 
 using namespace std::chrono_literals;
 
+Holt open_client(Contention const& how) {
+  while (true) {
+    try {
+      return open(how.url);
+    } catch (EngineError const&) {
+      if (how.patient) throw;
+    }
+  }
+}
+
 /// Whether the lock was taken and given back.
 bool take_once(Holt& client, OverlapLog& log, Contention const& how, int number) {
   auto const name = "name-" + std::to_string(number % how.names);
@@ -32,7 +42,7 @@ bool take_once(Holt& client, OverlapLog& log, Contention const& how, int number)
 
 int contend(Contention const& how) {
   OverlapLog log(how.log);
-  auto client = open(how.url);
+  auto client = open_client(how);
   std::atomic<int> taken = 0;
   std::vector<std::jthread> threads;
   for (int i = 0; i < how.threads; ++i) {

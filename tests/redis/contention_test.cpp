@@ -55,9 +55,10 @@ TEST_F(RedisContention, WhileConnectionsBreak) {
   std::jthread const breaking([&](std::stop_token const& stop) {
     for (std::uint64_t i = 0; !stop.stop_requested(); ++i) {
       std::this_thread::sleep_for(15ms);
-      if (i % 3 == 0) proxy.cut_all();
-      if (i % 3 == 1) proxy.cut_before(Way::to_client, i * 7 % 100);
-      if (i % 3 == 2) proxy.cut_after(Way::to_server, i * 11 % 200);
+      // Far enough away that connecting, which takes some thousands of bytes, can succeed.
+      if (i % 3 == 0) proxy.cut_before(Way::to_client, 8000 + i * 997 % 9000);
+      if (i % 3 == 1) proxy.cut_after(Way::to_server, 400 + i * 991 % 6000);
+      if (i % 3 == 2) proxy.cut_all();
     }
   });
   Contention const how{.url = url_of(proxy),

@@ -5,6 +5,8 @@
 
 #include <holt/holt.hpp>
 
+#include <sys/resource.h>
+
 #include <filesystem>
 #include <thread>
 
@@ -143,6 +145,32 @@ TEST(RedisLifetime, AClientOfAServerThatHangsGoesSoon) {
   }();
   EXPECT_LT(BootClock::now() - start, 4s);
   server.thaw();
+}
+
+/// However often it was asked for meanwhile.
+TEST(RedisLifetime, AServerThatIsAwayCostsNoCpu) {
+  RedisServer const server;
+  TcpProxy proxy(server.port());
+  RedisCaller caller(url_of(proxy));
+  proxy.refuse();
+  proxy.cut_all();
+  auto const owner = caller.owner();
+  for (int i = 0; i < 1000; ++i) {
+    EXPECT_TRUE(error_of([&] { (void)caller.stand_in_line("x", owner); }));
+  }
+  auto const cpu = [] {
+    rusage used{};
+    ::getrusage(RUSAGE_SELF, &used);
+    auto const of = [](timeval const& time) {
+      return std::chrono::seconds(time.tv_sec) + std::chrono::microseconds(time.tv_usec);
+    };
+    return of(used.ru_utime) + of(used.ru_stime);
+  };
+  auto const before = cpu();
+  std::this_thread::sleep_for(1s);
+  EXPECT_LT(cpu() - before, 200ms);
+  proxy.pass();
+  EXPECT_TRUE(wait_until([&] { return !error_of([&] { (void)caller.find("x"); }); }, 5s));
 }
 
 }  // namespace
