@@ -31,6 +31,7 @@ struct Parts {
         records(connection, writes, keys) {}
   /// Calls under way end here, while all they use is there.
   ~Parts() {
+    signals.close();
     writes.connection().close();
     connection.close();
   }

@@ -73,6 +73,7 @@ struct RedisSignalBus::State : std::enable_shared_from_this<State> {
   std::atomic<bool> subscribed = false;
   // On the executor only.
   bool subscribing = false;
+  bool pausing = false;  ///< about to subscribe again
   std::uint64_t next_waiter = 1;
   std::vector<Waiter> waiters;
 };
@@ -105,8 +106,12 @@ asio::awaitable<void> RedisSignalBus::State::subscribe() {
 
 void RedisSignalBus::State::lost() {
   subscribed = false;
+  if (std::exchange(pausing, true)) return;  // one of these is enough, however often it fails
   env.call_at(env.now() + pause, [weak = weak_from_this()] {
-    if (auto const self = weak.lock()) self->start();
+    auto const self = weak.lock();
+    if (!self) return;
+    self->pausing = false;
+    self->start();
   });
 }
 
@@ -168,7 +173,9 @@ RedisSignalBus::RedisSignalBus(Env& env, Place const& place, Connection& command
       [state = state_.get()] { state->lost(); });
 }
 
-RedisSignalBus::~RedisSignalBus() { state_->subscriber.close(); }
+RedisSignalBus::~RedisSignalBus() { close(); }
+
+void RedisSignalBus::close() { state_->subscriber.close(); }
 
 std::string const& RedisSignalBus::inbox() const { return state_->inbox; }
 

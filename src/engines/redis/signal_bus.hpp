@@ -24,6 +24,10 @@ class RedisSignalBus final : public SignalBus {
   /// Not on Env::executor().
   ~RedisSignalBus() override;
 
+  /// Nobody hears anything any more, and who waits until it does is told so. Not on
+  /// Env::executor(), which must still run.
+  void close();
+
   [[nodiscard]] std::string const& inbox() const override;
   void listen() override;
   [[nodiscard]] bool listening() const override;
