@@ -2,9 +2,11 @@
 #include "support/engines.hpp"
 
 #include "support/redis_stores.hpp"
+#include "support/redis_syncguard_store.hpp"
 
 #include <stdlib.h>
 
+#include <algorithm>
 #include <ostream>
 
 namespace holt::test {
@@ -41,12 +43,21 @@ std::unique_ptr<TestStore> make() {
 
 }  // namespace
 
-std::vector<EngineUnderTest> engines_under_test() {
-  return {
+std::string_view EngineUnderTest::excluded(std::string_view tests) const {
+  auto const found = std::ranges::find(exclusions, tests, &Exclusion::tests);
+  return found == exclusions.end() ? std::string_view() : found->why;
+}
+
+std::vector<EngineUnderTest> engines_under_test(std::string_view suite) {
+  std::vector<EngineUnderTest> engines{
       {"sqlite", make<SqliteTestStore>},
       {"module", make<ModuleTestStore>},
       {"redis", make<RedisTestStore>},
+      {"redis_syncguard", make<RedisSyncguardTestStore>, not_in_syncguard()},
   };
+  auto const whole = std::string(suite) + ".*";
+  std::erase_if(engines, [&](auto const& engine) { return !engine.excluded(whole).empty(); });
+  return engines;
 }
 
 void PrintTo(EngineUnderTest const& engine, std::ostream* out) { *out << engine.name; }
