@@ -110,11 +110,14 @@ compare: ## the peer that is no Debian package: SyncGuard, from its source in SY
 	$(say) building SyncGuard
 	@tests/compare/build-syncguard.sh '$(SYNCGUARD)' build/compare
 	$(sub) build/test/build.ninja
-	@$(call compile,build/test,holt holt_compare_holder)
+	@$(call compile,build/test,holt holt_compare_holder holt_redis_module)
 	$(say) comparing what SyncGuard does with what docs/comparison.md says
 	@HOLT_BINARY=$(CURDIR)/build/test/holt \
 	  HOLT_COMPARE_HOLDER=$(CURDIR)/build/test/holt_compare_holder \
 	  SYNCGUARD_HOLDER=$(CURDIR)/build/compare/holder.js tests/compare/libraries_test.py
+	$(say) letting Holt and SyncGuard take the same locks
+	@HOLT_BINARY=$(CURDIR)/build/test/holt \
+	  SYNCGUARD_HOLDER=$(CURDIR)/build/compare/holder.js tests/compare/interop_test.py
 
 picture: build ## run the demo and draw what it shows: docs/demo.svg
 	$(say) drawing the demo

@@ -7,7 +7,7 @@
 set(Boost_USE_STATIC_LIBS ON)
 find_package(Boost 1.81 CONFIG REQUIRED COMPONENTS headers json url)
 find_package(Threads REQUIRED)
-find_package(OpenSSL 3.0 REQUIRED COMPONENTS SSL)
+find_package(OpenSSL 3.0 REQUIRED)  # of the system: engine modules only, never the holt binary
 find_package(Python3 3.11 REQUIRED COMPONENTS Interpreter)
 
 # holt_dep_archive(<name> <header> <archive>): target holt_dep::<name>.

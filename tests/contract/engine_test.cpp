@@ -102,4 +102,14 @@ bool Client::heard(std::string_view topic, std::string_view text) {
       signals_, [&](Signal const& signal) { return signal.topic == topic && signal.text == text; });
 }
 
+void EngineTest::SetUp() {
+  auto const& test = *testing::UnitTest::GetInstance()->current_test_info();
+  std::string_view const suite(test.test_suite_name());  // Engines/Suite
+  std::string_view const name(test.name());              // Test/engine
+  std::string const tests = std::string(suite.substr(suite.find('/') + 1)) + "." +
+                            std::string(name.substr(0, name.find('/')));
+  auto const why = GetParam().excluded(tests);
+  if (!why.empty()) GTEST_SKIP() << why;
+}
+
 }  // namespace holt::test

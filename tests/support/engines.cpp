@@ -2,9 +2,11 @@
 #include "support/engines.hpp"
 
 #include "support/redis_stores.hpp"
+#include "support/redis_syncguard_store.hpp"
 
 #include <stdlib.h>
 
+#include <algorithm>
 #include <ostream>
 
 namespace holt::test {
@@ -43,16 +45,25 @@ std::unique_ptr<TestStore> make() {
 
 void use_built_modules() { ::setenv("HOLT_ENGINE_PATH", HOLT_TEST_MODULES, 1); }
 
-std::vector<EngineUnderTest> engines_under_test() {
-  return {
+std::string_view EngineUnderTest::excluded(std::string_view tests) const {
+  auto const found = std::ranges::find(exclusions, tests, &Exclusion::tests);
+  return found == exclusions.end() ? std::string_view() : found->why;
+}
+
+std::vector<EngineUnderTest> engines_under_test(std::string_view suite) {
+  std::vector<EngineUnderTest> engines{
       {"sqlite", make<SqliteTestStore>},
       {"module", make<ModuleTestStore>},
       {"redis", make<RedisTestStore>},
+      {"redis_syncguard", make<RedisSyncguardTestStore>, not_in_syncguard()},
   };
+  auto const whole = std::string(suite) + ".*";
+  std::erase_if(engines, [&](auto const& engine) { return !engine.excluded(whole).empty(); });
+  return engines;
 }
 
-std::vector<EngineUnderTest> stores_under_test() {
-  auto stores = engines_under_test();
+std::vector<EngineUnderTest> stores_under_test(std::string_view suite) {
+  auto stores = engines_under_test(suite);
   stores.push_back({"redis_tls", make<RedisTlsTestStore>});
   stores.push_back({"redis_acl", make<RedisAclTestStore>});
   stores.push_back({"redis_sentinel", make<RedisSentinelTestStore>});
