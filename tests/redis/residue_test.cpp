@@ -190,6 +190,22 @@ TEST(RedisResidue, AFlushTakesLeasesButNotTheGrowthOfFences) {
   }
 }
 
+/// A counter that came back must not be taken for another server's: it would run ahead of the
+/// clock, and the next flush would bring old numbers back.
+TEST(RedisResidue, FlushesAmongClientsOfDifferentAgeDoNotBringOldFencesBack) {
+  RedisServer const server;
+  RedisCaller old_client(server.url());
+  auto last = old_client.take("x", old_client.owner());
+  for (int round = 0; round < 3; ++round) {
+    server.command({"FLUSHALL"});
+    auto const first = old_client.take("x", old_client.owner());
+    EXPECT_GT(first, last);
+    RedisCaller new_client(server.url());
+    last = new_client.take("{x}", new_client.owner());
+    EXPECT_EQ(last.value(), first.value() + 1);
+  }
+}
+
 /// It may have lost the last second of its log.
 TEST(RedisResidue, ARestartedServerJumpsOverWhatItMayHaveForgotten) {
   RedisServer server({.append_only = true});

@@ -100,9 +100,26 @@ TEST_F(StrangeServer, GarbageEndsTheConnectionNotTheClient) {
   }
 }
 
+/// Renewals go out in chunks: what was done of the first is not undone by the second.
+TEST(StrangeServers, ARefusalInTheMiddleOfManyRenewalsLeavesTheOutcomeOpen) {
+  int asked = 0;
+  ScriptedServer const server([&](ScriptedServer::Words const&) {
+    if (++asked > 1) return error_reply("MISCONF unable to persist to disk");
+    std::string all = "*128\r\n";
+    for (int i = 0; i < 128; ++i) all += ":1\r\n";
+    return all;
+  });
+  RedisCaller caller(server.url());
+  std::vector<LeaseRenewal> renewals;
+  for (int i = 0; i < 200; ++i) renewals.emplace_back(Name("x"), caller.owner(), 30s);
+  auto const error =
+      error_of([&] { run(caller.engine().leases().renew(renewals, caller.deadline())); });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code(), ErrorCode::service_unavailable);
+  EXPECT_EQ(error->outcome(), Outcome::unknown);
+}
+
 TEST(NoRedis, IsSaid) {
-  ScriptedServer const server([](ScriptedServer::Words const&) { return std::string(); });
-  // Something that speaks first, and not this protocol.
   ReservedPort const port;
   auto const opening = [&](std::string const& url) { return error_of([&] { RedisCaller{url}; }); };
   auto const refused = opening("redis://127.0.0.1:" + std::to_string(port.number()));

@@ -191,6 +191,19 @@ asio::awaitable<std::vector<std::expected<void, Lost>>> RedisLeaseStore::renew(
     std::vector<LeaseRenewal> renewals, Instant deadline) {
   std::vector<std::expected<void, Lost>> answers;
   answers.reserve(renewals.size());
+  try {
+    co_await renew_in_chunks(renewals, answers, deadline);
+  } catch (EngineError const& error) {
+    // A chunk that failed says nothing of those before it.
+    if (answers.empty() || error.outcome() == Outcome::unknown) throw;
+    throw failed(error.code(), Outcome::unknown, error.operation(), error.reason(), error.hint());
+  }
+  co_return answers;
+}
+
+asio::awaitable<void> RedisLeaseStore::renew_in_chunks(
+    std::vector<LeaseRenewal> const& renewals, std::vector<std::expected<void, Lost>>& answers,
+    Instant deadline) {
   while (answers.size() < renewals.size()) {
     auto const begin = answers.size();
     auto const end = std::min(begin + renewals_per_call, renewals.size());
@@ -208,7 +221,6 @@ asio::awaitable<std::vector<std::expected<void, Lost>>> RedisLeaseStore::renew(
     Reply const reply = std::move(written.reply);
     for (std::size_t i = 0; i < end - begin; ++i) answers.push_back(renewal_of((*reply)[i]));
   }
-  co_return answers;
 }
 
 asio::awaitable<std::expected<void, Lost>> RedisLeaseStore::release(Name name, Owner owner,

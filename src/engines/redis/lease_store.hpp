@@ -39,6 +39,10 @@ class RedisLeaseStore final : public LeaseStore {
   asio::awaitable<std::vector<std::optional<LeaseInfo>>> look_up(std::vector<std::string> names,
                                                                  Instant deadline);
   asio::awaitable<Outcome> take_back(LeaseRequest const& request, Instant deadline);
+  /// Adds an answer for each that it got one for, also when it throws.
+  asio::awaitable<void> renew_in_chunks(std::vector<LeaseRenewal> const& renewals,
+                                        std::vector<std::expected<void, Lost>>& answers,
+                                        Instant deadline);
   asio::awaitable<void> sweep(unsigned shard);
 
   Env& env_;

@@ -30,13 +30,15 @@ end
 local function inbox(owner) return string.match(owner, '^[^.]*') end
 
 -- The next fence of a shard. A counter that does not exist starts at the server's clock, so a flush
--- cannot bring old numbers back. Numbers in Lua are exact up to 2^53.
+-- cannot bring old numbers back; it is this server's from the first number on, so that nobody takes
+-- it for another's and jumps ahead of the clock. Numbers in Lua are exact up to 2^53.
 local function draw(counter)
   local n = redis.call('HINCRBY', counter, 'n', 1)
   if n == 1 then
     local time = redis.call('TIME')
     n = time[1] * 1000000 + time[2]
-    redis.call('HSET', counter, 'n', string.format('%.0f', n))
+    local identity = string.match(redis.call('INFO', 'replication'), 'master_replid:(%x+)')
+    redis.call('HSET', counter, 'n', string.format('%.0f', n), 'id', identity)
   end
   return string.format('%.0f', n)
 end
