@@ -170,7 +170,8 @@ TEST(SyncguardOptionsTest, HaveDefaults) {
 }
 
 TEST(SyncguardOptionsTest, WithoutThemTheAddressStays) {
-  for (std::string const text : {"redis://h", "redis://h?timeout=5", "redis://h?x=prefix=1#f"}) {
+  for (std::string const text : {"redis://h", "redis://h?timeout=5", "redis://h?x=prefix=1#f",
+                                 "redis://u:a?layout=secret@h"}) {
     auto url = text;
     EXPECT_FALSE(take_syncguard_options(url));
     EXPECT_EQ(url, text);

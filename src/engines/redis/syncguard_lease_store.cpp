@@ -52,9 +52,8 @@ std::string ms_text(Nanos span) {
 
 std::optional<Fence> parse_fence(std::string_view digits) {
   std::uint64_t value = 0;
-  auto const* const end = digits.data() + digits.size();
-  auto const [at, error] = std::from_chars(digits.data(), end, value);
-  if (error != std::errc() || at != end) return std::nullopt;
+  auto const [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
   return Fence(value);
 }
 

@@ -66,7 +66,8 @@ bool cleanup_of(std::string_view value) {
 
 std::optional<SyncguardOptions> take_syncguard_options(std::string& url) {
   auto const mark = url.find('?');
-  if (mark == std::string::npos) return std::nullopt;
+  // An '@' behind it: '?' is part of a password, which no error may show. parse_place() refuses it.
+  if (mark == std::string::npos || url.find('@', mark) != std::string::npos) return std::nullopt;
   auto const end = std::min(url.find('#', mark), url.size());
   Found found;
   auto const rest = take(std::string_view(url).substr(mark + 1, end - mark - 1), found);
