@@ -159,7 +159,13 @@ std::unique_ptr<Engine> open(Env& env, EngineOptions const& options) {
                           "\" is not possible with layout=" + std::string(syncguard->layout->name) +
                           ": a fleet is told from another by prefix= in the store's address");
   }
-  auto engine = std::make_unique<RedisEngine>(env, parse_place(url), options.instance, syncguard);
+  auto const place = parse_place(url);
+  if (syncguard && place.wait_replicas > 0) {
+    throw InvalidArgument("wait_replicas is not possible with layout=" +
+                          std::string(syncguard->layout->name) +
+                          ": the rest of the fleet does not wait for replicas");
+  }
+  auto engine = std::make_unique<RedisEngine>(env, place, options.instance, syncguard);
   engine->connect();
   return engine;
 }
