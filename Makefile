@@ -36,7 +36,7 @@ build: ## the release binary, build/holt
 	$(install) build
 	$(sub) build/release/build.ninja
 	$(say) building the release binary
-	@$(call compile,build/release,holt)
+	@$(call compile,build/release,holt holt_redis_module)
 	@ln -f build/release/holt build/holt
 	$(say) done: build/holt
 
@@ -105,16 +105,24 @@ bench: ## run the benchmarks, ROUNDS=N times (default 3), and write docs/benchma
 	@$(call compile,build/bench,holt benchmarks)
 	@tools/bench.py build/bench --rounds $(ROUNDS)
 
-compare: ## the peer that is no Debian package: SyncGuard, from its source in SYNCGUARD=FOLDER
+compare: ## the peer that is no Debian package: SyncGuard, installed by npm in SYNCGUARD=FOLDER
 	$(install) build test compare
-	$(say) building SyncGuard
-	@tests/compare/build-syncguard.sh '$(SYNCGUARD)' build/compare
+	@test -d '$(SYNCGUARD)/node_modules/syncguard' -a -d '$(SYNCGUARD)/node_modules/ioredis' || { \
+	  echo "compare: SYNCGUARD=FOLDER must have syncguard and ioredis in node_modules" >&2; \
+	  exit 1; }
+	@mkdir -p build/compare && cp tests/compare/holder.mjs build/compare/holder.mjs
+	@ln -sfn '$(abspath $(SYNCGUARD))/node_modules' build/compare/node_modules
+	@node -p "require('./build/compare/node_modules/syncguard/package.json').version" \
+	  >build/compare/version
 	$(sub) build/test/build.ninja
-	@$(call compile,build/test,holt holt_compare_holder)
+	@$(call compile,build/test,holt holt_compare_holder holt_redis_module)
 	$(say) comparing what SyncGuard does with what docs/comparison.md says
 	@HOLT_BINARY=$(CURDIR)/build/test/holt \
 	  HOLT_COMPARE_HOLDER=$(CURDIR)/build/test/holt_compare_holder \
-	  SYNCGUARD_HOLDER=$(CURDIR)/build/compare/holder.js tests/compare/libraries_test.py
+	  SYNCGUARD_HOLDER=$(CURDIR)/build/compare/holder.mjs tests/compare/libraries_test.py
+	$(say) taking the same locks with SyncGuard and with Holt
+	@HOLT_BINARY=$(CURDIR)/build/test/holt \
+	  SYNCGUARD_HOLDER=$(CURDIR)/build/compare/holder.mjs tests/compare/interop_test.py
 
 picture: build ## run the demo and draw what it shows: docs/demo.svg
 	$(say) drawing the demo

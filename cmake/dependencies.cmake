@@ -2,10 +2,12 @@
 # Every library of others, as a target that links its static archive: the holt binary may need
 # nothing at run time but libc and libm (and libstdc++ with libgcc, if those are not linked in).
 # Imported targets count as system includes, so their warnings are not ours.
+# OpenSSL is shared: only engine modules link it, and it gets its updates from the system.
 
 set(Boost_USE_STATIC_LIBS ON)
 find_package(Boost 1.81 CONFIG REQUIRED COMPONENTS headers json url)
 find_package(Threads REQUIRED)
+find_package(OpenSSL 3.0 REQUIRED)  # of the system: engine modules only, never the holt binary
 find_package(Python3 3.11 REQUIRED COMPONENTS Interpreter)
 
 # holt_dep_archive(<name> <header> <archive>): target holt_dep::<name>.

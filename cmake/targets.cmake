@@ -35,18 +35,27 @@ endfunction()
 # holt_embed_sql(<target> <engine>): makes <engine>_sql.hpp from sql/*.sql and migrations/*.sql of
 # the current folder, for <target> to include. tools/embed.py says what is in it.
 function(holt_embed_sql target engine)
-  file(GLOB files CONFIGURE_DEPENDS "sql/*.sql" "migrations/*.sql")
+  holt_embed(${target} ${engine} sql "sql/*.sql" "migrations/*.sql")
+endfunction()
+
+# holt_embed_scripts(<target> <engine>): the same with <engine>_scripts.hpp from scripts/*.lua.
+function(holt_embed_scripts target engine)
+  holt_embed(${target} ${engine} scripts "scripts/*.lua")
+endfunction()
+
+function(holt_embed target engine kind)
+  file(GLOB files CONFIGURE_DEPENDS ${ARGN})
   set(folder "${PROJECT_BINARY_DIR}/generated/${engine}")
-  set(header "${folder}/${engine}_sql.hpp")
+  set(header "${folder}/${engine}_${kind}.hpp")
   add_custom_command(
     OUTPUT "${header}"
     COMMAND "${Python3_EXECUTABLE}" "${PROJECT_SOURCE_DIR}/tools/embed.py" --engine ${engine}
             --output "${header}" ${files}
     DEPENDS ${files} "${PROJECT_SOURCE_DIR}/tools/embed.py"
-    COMMENT "Embedding the SQL of ${engine}"
+    COMMENT "Embedding the ${kind} of ${engine}"
     VERBATIM)
-  add_custom_target(${target}_sql DEPENDS "${header}")
-  add_dependencies(${target} ${target}_sql)
+  add_custom_target(${target}_${kind} DEPENDS "${header}")
+  add_dependencies(${target} ${target}_${kind})
   get_target_property(type ${target} TYPE)
   if(type STREQUAL "INTERFACE_LIBRARY")
     target_include_directories(${target} INTERFACE "${folder}")

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Makes the Debian packages of a build: holt (the program, which needs no library of ours),
-libholtABI (the shared library) and libholt-dev (headers, archive, CMake and pkg-config files).
+libholtABI (the shared library), libholt-dev (headers, archive, CMake and pkg-config files) and
+holt-engine-redis (the module that `holt` and the library load for redis: URLs).
 
 Usage: build_deb.py BUILD OUT    BUILD is configured for /usr and holds the target `installable`
 
@@ -45,7 +46,7 @@ def write(path: pathlib.Path, data: str | bytes):
 
 
 class Release:
-    """What the three packages have in common."""
+    """What the packages have in common."""
 
     def __init__(self, build: pathlib.Path):
         facts = json.loads((build / "packaging/facts.json").read_text())
@@ -70,6 +71,10 @@ class Release:
                     f"{self.library} (= {self.version})",
                     # libholt.a needs the first three, <holt/asio.hpp> the last; most need none.
                     "libsqlite3-dev, libutf8proc-dev, libxxhash-dev, libboost1.81-dev"),
+            Package(self, "holt-engine-redis", "engine_redis", "libs",
+                    "coordination of replicas: on Redis",
+                    f"This package lets holt and {self.library} use a Redis server. It fits only "
+                    f"the\n very same version of them."),
         ]
 
     def changelog(self) -> str:
@@ -143,6 +148,7 @@ class Package:
             "Installed-Size": str(size),
             "Depends": self.depends or self._needs_of_programs(tree, scratch),
             "Suggests": self.suggests,
+            "Breaks": self._breaks(),
             "Section": self.section,
             "Priority": "optional",
             "Description": "\n ".join([self.summary, *HOME_TEXT.splitlines(), ".", self.what]),
@@ -150,11 +156,20 @@ class Package:
         text = "".join(f"{key}: {value}\n" for key, value in fields.items() if value)
         write(tree / "DEBIAN/control", text)
 
+    def _breaks(self) -> str:
+        """A module and its loader are of one version, whichever of them is there."""
+        if not self.part.startswith("engine_"):
+            return ""
+        version = self.release.version
+        return ", ".join(f"{name} ({than} {version})" for name in ("holt", self.release.library)
+                         for than in ("<<", ">>"))
+
     def _needs_of_programs(self, tree: pathlib.Path, scratch: pathlib.Path) -> str:
         """The packages of the shared libraries that are needed, with the versions."""
         control = f"Source: holt\n\nPackage: {self.name}\nArchitecture: any\n"
         write(scratch / "debian/control", control)
-        programs = [*tree.glob("usr/bin/*"), *tree.glob("usr/lib/**/libholt.so.*.*.*")]
+        programs = [*tree.glob("usr/bin/*"), *tree.glob("usr/lib/**/libholt.so.*.*.*"),
+                    *tree.glob("usr/lib/**/holt-engine-*.so")]
         found = output_of("dpkg-shlibdeps", "-O", *(f"-e{p}" for p in programs), cwd=scratch)
         return found.partition("=")[2].strip()
 

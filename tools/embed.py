@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Turns an engine's SQL files into one C++ header.
+"""Turns an engine's SQL files or Lua scripts into one C++ header.
 
 sql/lease_acquire.sql becomes `holt::<engine>::sql::lease_acquire`, a std::string_view.
 migrations/NNN_name.sql become `holt::<engine>::migrations`, an array of {number, name, text} in
 the order of their numbers, which must be 1, 2, 3 and so on without a gap.
+scripts/acquire.lua becomes `holt::<engine>::scripts::acquire`, a Script {name, text, sha} with the
+SHA-1 that Redis knows it by. A line `-- include FILE` stands for that file of the same folder,
+which becomes no script itself.
 """
 
 import argparse
+import hashlib
 import pathlib
 import re
 import sys
@@ -41,6 +45,28 @@ inline constexpr std::array<Migration, {count}> migrations{{{{
 """
 
 
+SCRIPTS_HEADER = """\
+// Made by tools/embed.py from the .lua files of engine {engine}. Do not edit.
+#pragma once
+
+#include <string_view>
+
+namespace holt::{engine} {{
+
+struct Script {{
+  std::string_view name;
+  std::string_view text;
+  std::string_view sha;
+}};
+
+namespace scripts {{
+{scripts}
+}}  // namespace scripts
+
+}}  // namespace holt::{engine}
+"""
+
+
 class EmbedError(Exception):
     pass
 
@@ -68,8 +94,43 @@ def migration(path: pathlib.Path, number: int) -> str:
     return f'  {{{number}, "{match[2]}", {literal(path.read_text("utf-8"))}}},'
 
 
+def included(path: pathlib.Path) -> list[str]:
+    """The files that a script includes itself."""
+    return re.findall(r"^-- include (\S+)$", path.read_text("utf-8"), re.MULTILINE)
+
+
+def script_text(path: pathlib.Path, depth: int = 0) -> str:
+    """The script with its includes, without comments and empty lines: servers keep every byte."""
+    if depth > 3:
+        raise EmbedError(f"{path}: includes go in a circle")
+    lines = []
+    for line in path.read_text("utf-8").splitlines():
+        include = re.fullmatch(r"-- include (\S+)", line)
+        if include:
+            if not (path.parent / include[1]).exists():
+                raise EmbedError(f"{path}: there is no {include[1]} to include")
+            lines.append(script_text(path.parent / include[1], depth + 1).rstrip("\n"))
+        elif line.strip() and not line.lstrip().startswith("--"):
+            lines.append(line)
+    return "\n".join(lines) + "\n"
+
+
+def scripts_header(engine: str, files: list[pathlib.Path]) -> str:
+    shared = {name for f in files for name in included(f)}
+    scripts = []
+    for file in sorted(f for f in files if f.name not in shared):
+        text = script_text(file)
+        sha = hashlib.sha1(text.encode()).hexdigest()
+        scripts.append(
+            f'inline constexpr Script {file.stem}{{"{file.stem}", {literal(text)}, "{sha}"}};'
+        )
+    return SCRIPTS_HEADER.format(engine=engine, scripts="\n".join(scripts))
+
+
 def header(engine: str, files: list[pathlib.Path]) -> str:
     files = sorted(files)
+    if any(f.suffix == ".lua" for f in files):
+        return scripts_header(engine, files)
     queries = [query(f) for f in files if f.parent.name == "sql"]
     numbered = [f for f in files if f.parent.name == "migrations"]
     migrations = [migration(f, i) for i, f in enumerate(numbered, start=1)]
@@ -106,6 +167,17 @@ class EmbedTest(unittest.TestCase):
     def test_a_name_that_is_no_identifier_is_refused(self):
         with self.assertRaises(EmbedError):
             self.embed({"sql/lease-find.sql": ""})
+
+    def test_a_script_has_its_includes_and_its_sha(self):
+        a = "-- why\n-- include b.lua\nreturn b"
+        text = self.embed({"scripts/a.lua": a, "scripts/b.lua": "local b = 1"})
+        sha = hashlib.sha1(b"local b = 1\nreturn b\n").hexdigest()
+        self.assertIn(f'Script a{{"a", R"sql(local b = 1\nreturn b\n)sql", "{sha}"}};', text)
+        self.assertNotIn("Script b{", text)
+
+    def test_an_include_that_is_not_there_is_refused(self):
+        with self.assertRaises(EmbedError):
+            self.embed({"scripts/a.lua": "-- include b.lua"})
 
     def test_the_text_may_contain_the_end_of_a_literal(self):
         self.assertEqual(literal('x)sql"'), 'R"sql_(x)sql")sql_"')

@@ -17,7 +17,8 @@ enum class LogLevel { debug, info, warn, error };
 /// One thing that happened to a lease.
 struct LogEvent {
   LogLevel level = LogLevel::info;
-  std::string event;  ///< acquired, renewed, at_risk, lost, released, broken, waiting, error
+  std::string event;  ///< acquired, renewed, at_risk, lost, released, broken, waiting, warning,
+                      ///< error
   std::string instance;
   std::string name;  ///< its hash instead when OpenOptions::hash_names is set
   std::string owner;

@@ -34,6 +34,8 @@ using Nanos = std::chrono::nanoseconds;
 
 /// What acquire asks for. A class with a constructor: safe as a temporary beside co_await.
 struct LeaseRequest {
+  static constexpr std::int32_t usual_priority = 5;
+
   LeaseRequest(std::vector<Name> wanted, Owner by, Nanos time_to_live)
       : names(std::move(wanted)), owner(std::move(by)), ttl(time_to_live) {}
 
@@ -41,16 +43,17 @@ struct LeaseRequest {
   Owner owner;
   Nanos ttl;
   bool stand_in_line = false;
-  Nanos ticket_ttl{};         ///< how long the place in line lives unless asked again
-  std::int32_t priority = 5;  ///< in line: 1 before 10, then first come, first served
-  Nanos delay{};              ///< after an expiry (not a release) the name rests this long
-  std::string note;           ///< at most 4 KiB
-  std::string request;        ///< request id of a caller that may repeat itself; may be empty
+  Nanos ticket_ttl{};                      ///< how long the place in line lives unless asked again
+  std::int32_t priority = usual_priority;  ///< in line: 1 before 10, then first come, first served
+  Nanos delay{};        ///< after an expiry (not a release) the name rests this long
+  std::string note;     ///< at most 4 KiB
+  std::string request;  ///< request id of a caller that may repeat itself; may be empty
 };
 
 /// One fence per name, in the order asked.
 struct LeaseGrant {
   std::vector<Fence> fences;
+  std::string warning;  ///< what an operator should hear of the store; empty: nothing
 };
 
 /// What renews; several in one call.
@@ -90,7 +93,8 @@ class LeaseStore {
   /// - stand_in_line: Busy also means the owner now has a place, which it keeps while it asks again
   ///   within ticket_ttl; Busy::place says which (1 is next, max_place that or later). Who becomes
   ///   third in line is signalled (topic::near), to ask again. With several names the place is in
-  ///   the line of the busy name only.
+  ///   the line of the busy name only. A store that has no line (Capabilities::waiting is polling)
+  ///   answers place 0: its waiters ask again by the clock.
   /// - An offer lives clamp(ttl/10, 100 ms, 1 s) and is confirmed by this same call.
   virtual asio::awaitable<std::expected<LeaseGrant, Busy>> acquire(LeaseRequest request,
                                                                    Instant deadline) = 0;

@@ -33,9 +33,13 @@ class SignalBus {
   /// The address of this client, made of `[A-Za-z0-9_-]`, at most 64 bytes, never used twice.
   [[nodiscard]] virtual std::string const& inbox() const = 0;
 
-  /// From here on signals arrive. Until then they are lost, which is allowed. Any thread; cheap
-  /// when it listens already. Throws EngineError when it cannot (no descriptors, no permission).
+  /// From here on, or from soon after where that takes a connection, signals arrive. Until then
+  /// they are lost, which is allowed. Any thread; does not wait; cheap when it listens already.
+  /// Throws EngineError when it cannot (no descriptors, no permission).
   virtual void listen() = 0;
+
+  /// Signals arrive by now. Any thread.
+  [[nodiscard]] virtual bool listening() const = 0;
 
   /// Sends to one inbox, at once and without waiting. Any thread. Does not throw.
   virtual Delivery send(std::string_view inbox, Signal const& signal) = 0;

@@ -27,6 +27,9 @@ constexpr std::chrono::milliseconds alert_step{1};
 /// Who came near the head looks this much later: where the name changes hands fast, it has had it
 /// by then, and its look would only have been in the way of the others.
 constexpr std::chrono::milliseconds near_delay{20};
+/// Where a store has no line, a waiter asks again after these pauses.
+constexpr RetryOptions polling{.max_delay = std::chrono::seconds(1)};
+constexpr int end_spread = 10;
 /// How long one compare-release behind a call may take.
 constexpr std::chrono::seconds give_back_patience{2};
 }  // namespace
@@ -39,6 +42,7 @@ struct Locks::Attempt {
   Event wake;
   bool heard = false;                 ///< the store answered at least once
   bool in_line = false;               ///< ask for a place, too
+  std::uint32_t placeless = 0;        ///< how often it asked and got none, one after the other
   Instant started;                    ///< of the last question
   std::optional<LeaseGrant> granted;  ///< its answer: one of these three
   Busy busy;
@@ -195,6 +199,7 @@ asio::awaitable<void> Locks::ask(LockRequest const& request, Attempt& attempt) {
       attempt.granted = std::move(*answer);
     } else {
       attempt.busy = std::move(answer.error());
+      attempt.placeless = attempt.in_line && attempt.busy.place == 0 ? attempt.placeless + 1 : 0;
     }
   } catch (EngineError const& error) {
     attempt.failure = error;
@@ -221,6 +226,10 @@ void Locks::accept(LockRequest const& request, Attempt& attempt) {
                                 request.name.text() + "\"",
                             "was the store restored from a backup?");
     return;
+  }
+  if (!attempt.granted->warning.empty()) {
+    log_.report(LogLevel::warn, "warning", request.name, attempt.owner, fence,
+                attempt.granted->warning);
   }
   attempt.lease =
       keeper_.keep(request.name, attempt.owner, fence, attempt.started, request.ttl, request.renew);
@@ -254,6 +263,12 @@ bool Locks::over(LockRequest const& request, Attempt& attempt) {
 Instant Locks::next_look(LockRequest const& request, Attempt const& attempt) {
   auto const now = env_.now();
   if (attempt.failure) return std::min(request.give_up, now + trust::retry_after(request.ttl));
+  if (attempt.placeless > 0) {
+    // At the holder's end it is free for all: the pause, which chance made, keeps them apart.
+    auto const pause = backoff::pause(polling, attempt.placeless, env_.random());
+    auto const at_its_end = attempt.busy.expires_in + pause / end_spread;
+    return std::min(request.give_up, now + std::min<Nanos>(pause, at_its_end));
+  }
   auto look = now + request.ttl * looks;
   if (attempt.busy.place <= alert) {
     auto const before = static_cast<int>(std::max(attempt.busy.place, 1U)) - 1;

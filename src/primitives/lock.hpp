@@ -6,6 +6,8 @@
 // name or it becomes third in line (a signal), or by a timer: the first three in line at the
 // holder's expiry as last heard, the rest every five ttl. Awake, it asks
 // again with the same owner, which confirms an offer, finds an expired lease, or renews its place.
+// Where the store has no line, it asks again by the clock: after 0.1 s at first, 1 s at most,
+// chance included.
 //
 // Lost replies. Within one call the same owner asks again, which is harmless; when the call ends
 // without knowing, a compare-release of that owner runs behind it and the owner is never used

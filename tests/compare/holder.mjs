@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Holds a lock by SyncGuard, for tests/compare: `node holder.js PORT TTL_MS RETRY_MS`. Says `holding
+// Holds a lock by SyncGuard, for tests/compare: `node holder.mjs PORT TTL_MS RETRY_MS`. Says `holding
 // FENCE ARGUMENTS`, the number of arguments that lock() gave its function. Lets go when its stdin
 // ends. holder.cpp is the same with Holt.
 

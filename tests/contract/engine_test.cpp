@@ -4,6 +4,7 @@
 #include "base/random_text.hpp"
 
 #include <algorithm>
+#include <thread>
 #include <utility>
 
 namespace holt::test {
@@ -19,6 +20,9 @@ Client::Client(TestStore& store, std::string const& instance)
     subscriptions_.push_back(engine_->signals().subscribe(std::string(topic), record));
   }
   engine_->signals().listen();
+  for (int i = 0; i < 1000 && !engine_->signals().listening(); ++i) {
+    std::this_thread::sleep_for(5ms);
+  }
 }
 
 // Handlers use the rest until the engine is gone.
@@ -96,6 +100,16 @@ bool Client::heard(std::string_view topic, std::string_view text) {
   std::scoped_lock const lock(mutex_);
   return std::ranges::any_of(
       signals_, [&](Signal const& signal) { return signal.topic == topic && signal.text == text; });
+}
+
+void EngineTest::SetUp() {
+  auto const& test = *testing::UnitTest::GetInstance()->current_test_info();
+  std::string_view const suite(test.test_suite_name());  // Engines/Suite
+  std::string_view const name(test.name());              // Test/engine
+  std::string const tests = std::string(suite.substr(suite.find('/') + 1)) + "." +
+                            std::string(name.substr(0, name.find('/')));
+  auto const why = GetParam().excluded(tests);
+  if (!why.empty()) GTEST_SKIP() << why;
 }
 
 }  // namespace holt::test

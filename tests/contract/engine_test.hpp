@@ -77,6 +77,9 @@ class Client {
 
 class EngineTest : public testing::TestWithParam<EngineUnderTest> {
  protected:
+  /// Skips what this engine is not held to.
+  void SetUp() override;
+
   std::unique_ptr<TestStore> store_ = GetParam().make();
   Client client_{*store_};
 
@@ -84,8 +87,12 @@ class EngineTest : public testing::TestWithParam<EngineUnderTest> {
 };
 
 /// Makes the tests of `suite` run on every engine.
-#define HOLT_ON_EVERY_ENGINE(suite)                                                 \
-  INSTANTIATE_TEST_SUITE_P(Engines, suite, testing::ValuesIn(engines_under_test()), \
+#define HOLT_ON_EVERY_ENGINE(suite)                                                       \
+  INSTANTIATE_TEST_SUITE_P(Engines, suite, testing::ValuesIn(engines_under_test(#suite)), \
+                           [](auto const& tested) { return tested.param.name; })
+/// And on every way to run or to reach one.
+#define HOLT_ON_EVERY_STORE(suite)                                                       \
+  INSTANTIATE_TEST_SUITE_P(Engines, suite, testing::ValuesIn(stores_under_test(#suite)), \
                            [](auto const& tested) { return tested.param.name; })
 
 }  // namespace holt::test

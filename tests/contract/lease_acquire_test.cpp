@@ -11,7 +11,7 @@ namespace holt::test {
 namespace {
 
 class LeaseAcquire : public EngineTest {};
-HOLT_ON_EVERY_ENGINE(LeaseAcquire);
+HOLT_ON_EVERY_STORE(LeaseAcquire);
 
 TEST_P(LeaseAcquire, GrantsAFreeNameWithOneFence) {
   auto const granted = client_.acquire("a", client_.owner());

@@ -7,7 +7,7 @@ namespace holt::test {
 namespace {
 
 class LeaseBreak : public EngineTest {};
-HOLT_ON_EVERY_ENGINE(LeaseBreak);
+HOLT_ON_EVERY_STORE(LeaseBreak);
 
 TEST_P(LeaseBreak, MarksTheLeaseAndSignalsTheHolder) {
   Client holder(*store_);

@@ -2,6 +2,7 @@
 // Each call is one atomic step, whoever else calls: threads of one client, several clients, several
 // processes.
 
+#include "base/random_text.hpp"
 #include "contract/engine_test.hpp"
 #include "contract/other_process.hpp"
 
@@ -15,7 +16,7 @@ namespace holt::test {
 namespace {
 
 class LeaseConcurrency : public EngineTest {};
-HOLT_ON_EVERY_ENGINE(LeaseConcurrency);
+HOLT_ON_EVERY_STORE(LeaseConcurrency);
 
 /// Runs `work(i)` on `count` threads at once.
 template <class Work>
@@ -98,7 +99,7 @@ TEST(OtherProcess, DISABLED_CountsUnderALease) {
   auto const engine = open_engine(env, {settings.at("url"), "default"});
   engine->signals().listen();
   for (int i = 0; i < std::stoi(settings.at("rounds")); ++i) {
-    Owner const owner(engine->signals().inbox(), "0123456789abcdef" + std::to_string(100000 + i));
+    Owner const owner(engine->signals().inbox(), random_token([&] { return env.random(); }));
     LeaseRequest request({"counter"}, owner, 60s);
     request.stand_in_line = true;
     request.ticket_ttl = 60s;

@@ -7,7 +7,7 @@ namespace holt::test {
 namespace {
 
 class LeaseExpiry : public EngineTest {};
-HOLT_ON_EVERY_ENGINE(LeaseExpiry);
+HOLT_ON_EVERY_STORE(LeaseExpiry);
 
 TEST_P(LeaseExpiry, AnEndedLeaseIsFreeForOthers) {
   auto const first = client_.take("a", client_.owner(), {.ttl = 500ms});

@@ -7,7 +7,7 @@ namespace holt::test {
 namespace {
 
 class LeaseFencing : public EngineTest {};
-HOLT_ON_EVERY_ENGINE(LeaseFencing);
+HOLT_ON_EVERY_STORE(LeaseFencing);
 
 TEST_P(LeaseFencing, GrowsWithEveryGrantOfAName) {
   Fence last;

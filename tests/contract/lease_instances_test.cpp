@@ -10,7 +10,7 @@ class LeaseInstances : public EngineTest {
  protected:
   Client other_{*store_, "other"};
 };
-HOLT_ON_EVERY_ENGINE(LeaseInstances);
+HOLT_ON_EVERY_STORE(LeaseInstances);
 
 TEST_P(LeaseInstances, TheSameNameIsHeldInEach) {
   client_.take("a", client_.owner());

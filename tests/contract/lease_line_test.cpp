@@ -7,7 +7,7 @@ namespace holt::test {
 namespace {
 
 class LeaseLine : public EngineTest {};
-HOLT_ON_EVERY_ENGINE(LeaseLine);
+HOLT_ON_EVERY_STORE(LeaseLine);
 
 TEST_P(LeaseLine, PlacesAreGivenInOrder) {
   client_.take("a", client_.owner(), {.ttl = 60s});
@@ -229,6 +229,31 @@ TEST_P(LeaseLine, WhoWasNotAskedToWaitHasNoPlace) {
   client_.take("a", client_.owner(), {.ttl = 60s});
   EXPECT_FALSE(client_.acquire("a", client_.owner()));
   EXPECT_EQ(client_.find("a")->waiting, 0U);
+}
+
+TEST_P(LeaseLine, AnOfferIsConfirmedWhateverDelayItsLeaseWillHave) {
+  auto const holder = client_.owner();
+  auto const waiter = client_.owner();
+  client_.take("a", holder);
+  client_.wait_for("a", waiter, {.delay = 60s});
+  EXPECT_TRUE(client_.release("a", holder));
+  EXPECT_GT(client_.find("a")->expires_in, 0ms);
+  auto const offered = client_.find("a")->fence;
+  EXPECT_EQ(client_.take("a", waiter, {.delay = 60s}), offered);
+  EXPECT_TRUE(client_.renew("a", waiter));
+}
+
+TEST_P(LeaseLine, AnOfferWithADelayIsGivenBackAsAnyOther) {
+  auto const holder = client_.owner();
+  auto const waiter = client_.owner();
+  client_.take("a", holder);
+  client_.wait_for("a", waiter, {.delay = 60s});
+  EXPECT_TRUE(client_.release("a", holder));
+  EXPECT_TRUE(client_.release("a", waiter)) << "it had not ended";
+  client_.take("a", holder);
+  client_.wait_for("a", waiter, {.delay = 60s});
+  EXPECT_TRUE(client_.release("a", holder));
+  EXPECT_EQ(client_.break_lease("a", "stop"), BreakResult::freed);
 }
 
 TEST_P(LeaseLine, AConfirmedOfferLivesItsFullTtl) {

@@ -16,7 +16,7 @@ class LeaseListing : public EngineTest {
     return found;
   }
 };
-HOLT_ON_EVERY_ENGINE(LeaseListing);
+HOLT_ON_EVERY_STORE(LeaseListing);
 
 using Names = std::vector<std::string>;
 

@@ -7,7 +7,7 @@ namespace holt::test {
 namespace {
 
 class LeaseRelease : public EngineTest {};
-HOLT_ON_EVERY_ENGINE(LeaseRelease);
+HOLT_ON_EVERY_STORE(LeaseRelease);
 
 TEST_P(LeaseRelease, FreesTheName) {
   auto const owner = client_.owner();

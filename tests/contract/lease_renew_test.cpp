@@ -7,7 +7,7 @@ namespace holt::test {
 namespace {
 
 class LeaseRenew : public EngineTest {};
-HOLT_ON_EVERY_ENGINE(LeaseRenew);
+HOLT_ON_EVERY_STORE(LeaseRenew);
 
 TEST_P(LeaseRenew, SetsTheEndToNowPlusTtl) {
   auto const owner = client_.owner();

@@ -7,7 +7,7 @@ namespace holt::test {
 namespace {
 
 class LeaseSeveralNames : public EngineTest {};
-HOLT_ON_EVERY_ENGINE(LeaseSeveralNames);
+HOLT_ON_EVERY_STORE(LeaseSeveralNames);
 
 TEST_P(LeaseSeveralNames, GrantsAllInTheOrderAsked) {
   auto const owner = client_.owner();

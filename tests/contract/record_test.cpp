@@ -40,7 +40,7 @@ class RecordTest : public EngineTest {
 };
 
 class RecordValues : public RecordTest {};
-HOLT_ON_EVERY_ENGINE(RecordValues);
+HOLT_ON_EVERY_STORE(RecordValues);
 
 TEST_P(RecordValues, WhatIsPutIsGot) {
   auto const version = put("k", "value");
@@ -89,7 +89,7 @@ TEST_P(RecordValues, AnotherClientSeesIt) {
 }
 
 class RecordVersions : public RecordTest {};
-HOLT_ON_EVERY_ENGINE(RecordVersions);
+HOLT_ON_EVERY_STORE(RecordVersions);
 
 TEST_P(RecordVersions, GrowWithEveryWrite) {
   auto const first = put("k", "1");
@@ -149,7 +149,7 @@ TEST_P(RecordVersions, OfManyWritersWithTheSameExpectationOneWins) {
 }
 
 class RecordErase : public RecordTest {};
-HOLT_ON_EVERY_ENGINE(RecordErase);
+HOLT_ON_EVERY_STORE(RecordErase);
 
 TEST_P(RecordErase, AnswersWhetherOneWasThere) {
   put("k", "v");
@@ -174,7 +174,7 @@ TEST_P(RecordErase, OfAnEndedRecordFindsNone) {
 }
 
 class RecordExpiry : public RecordTest {};
-HOLT_ON_EVERY_ENGINE(RecordExpiry);
+HOLT_ON_EVERY_STORE(RecordExpiry);
 
 TEST_P(RecordExpiry, ARecordEndsAfterItsTtl) {
   put("k", "v", {}, 500ms);
@@ -207,7 +207,7 @@ TEST_P(RecordExpiry, AWriteSetsTheTtlAnew) {
 }
 
 class RecordListing : public RecordTest {};
-HOLT_ON_EVERY_ENGINE(RecordListing);
+HOLT_ON_EVERY_STORE(RecordListing);
 
 TEST_P(RecordListing, IsInByteOrderWithThePrefix) {
   for (auto const* key : {"b/2", "b/10", "a", "c", "B"}) put(key, key);
@@ -238,7 +238,7 @@ TEST_P(RecordListing, RefusesAPageOfNothingOrTooMuch) {
 }
 
 class RecordCounters : public RecordTest {};
-HOLT_ON_EVERY_ENGINE(RecordCounters);
+HOLT_ON_EVERY_STORE(RecordCounters);
 
 TEST_P(RecordCounters, StartAtZeroAndAnswerTheNewValue) {
   EXPECT_EQ(add("c", 5), 5);

@@ -11,9 +11,10 @@ import shutil
 import tempfile
 import unittest
 
-from install_case import ABI, BUILD, REPOSITORY, VERSION, run
+from install_case import ABI, BUILD, REPOSITORY, VERSION, redis_store, run
 
 LIBRARY = f"libholt{ABI}"
+PACKAGES = ("holt", LIBRARY, "libholt-dev", "holt-engine-redis")
 
 
 class DebTest(unittest.TestCase):
@@ -51,6 +52,7 @@ class DebTest(unittest.TestCase):
             "libholt-dev": ["/usr/include/holt/holt.hpp", r"/usr/lib/(\S+/)?libholt\.(so|a)",
                             r"/usr/lib/(\S+/)?pkgconfig/holt\.pc",
                             r"/usr/lib/(\S+/)?cmake/holt/holtConfig\.cmake"],
+            "holt-engine-redis": [r"/usr/lib/(\S+/)?holt/engines/holt-engine-redis\.so"],
         }
         for name, patterns in wanted.items():
             files = self.files(name)
@@ -61,7 +63,7 @@ class DebTest(unittest.TestCase):
         self.assertEqual([path for path in shared if not path.endswith("/")], [])
 
     def test_everything_is_roots_and_nobody_elses_to_write(self):
-        for name in ("holt", LIBRARY, "libholt-dev"):
+        for name in PACKAGES:
             for path, mode in self.files(name).items():
                 self.assertRegex(mode, r"^(d|-|l)rw.r[w-].r[w-]. root/root$", path)
                 if not mode.startswith("l"):
@@ -73,13 +75,15 @@ class DebTest(unittest.TestCase):
         for package in ("libc6", "libgcc-s1", "libsqlite3-0", r"libstdc\+\+6"):
             self.assertRegex(depends, rf"\b{package} \(>= ")
         self.assertEqual(self.field("libholt-dev", "Depends"), f"{LIBRARY} (= {VERSION})")
-        for name in ("holt", LIBRARY, "libholt-dev"):
+        self.assertRegex(self.field("holt-engine-redis", "Depends"), r"\blibstdc\+\+6 \(>= ")
+        self.assertIn(f"holt (<< {VERSION})", self.field("holt-engine-redis", "Breaks"))
+        for name in PACKAGES:
             self.assertEqual(self.field(name, "Version"), VERSION)
             self.assertGreater(int(self.field(name, "Installed-Size")), 0)
             self.assertEqual(self.field(name, "Conffiles"), "")
 
     def test_sums_and_changelog_are_right(self):
-        for name in ("holt", LIBRARY, "libholt-dev"):
+        for name in PACKAGES:
             tree = self.folder / f"tree-{name}"
             run("dpkg-deb", "--raw-extract", self.package(name), tree)
             run("md5sum", "--check", "--strict", "DEBIAN/md5sums", cwd=tree)
@@ -96,7 +100,7 @@ class DebTest(unittest.TestCase):
         again.mkdir()
         run(REPOSITORY / "packaging/build_deb.py", BUILD, again,
             env={"SOURCE_DATE_EPOCH": "1700000000"})
-        for name in ("holt", LIBRARY, "libholt-dev"):
+        for name in PACKAGES:
             path = self.package(name)
             self.assertEqual(path.read_bytes(), (again / path.name).read_bytes(), name)
 
@@ -107,7 +111,7 @@ class DebTest(unittest.TestCase):
             (root / "var/lib/dpkg" / folder).mkdir(parents=True)
         (root / "var/lib/dpkg/status").touch()
         (root / "tmp").mkdir()
-        packages = [self.package(name) for name in ("holt", LIBRARY, "libholt-dev")]
+        packages = [self.package(name) for name in PACKAGES]
         # The root has no libc6 that dpkg knows of; what the program needs is copied in below.
         run("dpkg", f"--root={root}", "--force-depends", "--install", *packages)
         self.assertIn("install ok installed", run("dpkg", f"--root={root}", "--status", "holt"))
@@ -119,7 +123,11 @@ class DebTest(unittest.TestCase):
         taken = run(root / "usr/bin/holt", "run", "--lock", "x", "--", "echo", "locked",
                     env={"HOLT_STORE": f"sqlite://{root}/tmp/holt.db"})
         self.assertEqual(taken, "locked\n")
-        run("dpkg", f"--root={root}", "--force-depends", "--remove", "libholt-dev", LIBRARY, "holt")
+        with redis_store(self.folder) as store:
+            taken = run(root / "usr/bin/holt", "run", "--lock", "x", "--", "echo", "locked",
+                        env={"HOLT_STORE": store})
+        self.assertEqual(taken, "locked\n")
+        run("dpkg", f"--root={root}", "--force-depends", "--remove", *PACKAGES)
         self.assertFalse((root / "usr/bin/holt").exists())
 
 

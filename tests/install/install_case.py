@@ -2,12 +2,14 @@
 """An installation to try: made once per test program from the build in $HOLT_BUILD, and then moved
 away from where it was installed, so that nothing works by accident."""
 
+import contextlib
 import os
 import pathlib
 import re
 import shutil
 import subprocess
 import tempfile
+import time
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -29,6 +31,21 @@ def run(*command, env=None, code=0, **options) -> str:
     if done.returncode != code:
         raise AssertionError(f"{' '.join(command)}\nended with {done.returncode}:\n{done.stdout}")
     return done.stdout
+
+
+@contextlib.contextmanager
+def redis_store(folder: pathlib.Path):
+    """The URL of a Redis server of our own, which goes at the end."""
+    socket = folder / "redis.sock"
+    with subprocess.Popen(["redis-server", "--port", "0", "--unixsocket", socket, "--save", "",
+                           "--dir", folder], stdout=subprocess.DEVNULL) as server:
+        try:
+            deadline = time.monotonic() + 20
+            while not socket.exists() and time.monotonic() < deadline:
+                time.sleep(0.02)
+            yield f"redis+unix://{socket}"
+        finally:
+            server.kill()
 
 
 class InstallCase(unittest.TestCase):

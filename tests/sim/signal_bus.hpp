@@ -42,6 +42,7 @@ class SimSignalBus final : public SignalBus {
 
   [[nodiscard]] std::string const& inbox() const override { return inbox_; }
   void listen() override { listening_ = true; }
+  [[nodiscard]] bool listening() const override { return listening_; }
   Delivery send(std::string_view inbox, Signal const& signal) override;
   void publish(Signal const& signal) override;
   Subscription subscribe(std::string topic, Handler handler) override;

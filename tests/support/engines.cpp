@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/engines.hpp"
 
+#include "support/redis_stores.hpp"
+#include "support/redis_syncguard_store.hpp"
+
 #include <stdlib.h>
 
+#include <algorithm>
 #include <ostream>
 
 namespace holt::test {
@@ -22,7 +26,6 @@ class SqliteTestStore final : public TestStore {
 /// The SQLite engine behind a module (tests/module): the contracts hold across the border too.
 class ModuleTestStore final : public TestStore {
  public:
-  ModuleTestStore() { ::setenv("HOLT_ENGINE_PATH", HOLT_TEST_MODULES, 1); }
   [[nodiscard]] std::string url() const override { return "relay://" + folder_.file("holt.db"); }
   [[nodiscard]] Env& env() override { return env_; }
   void advance(std::chrono::nanoseconds by) override { env_.advance(by); }
@@ -34,16 +37,37 @@ class ModuleTestStore final : public TestStore {
 
 template <class Store>
 std::unique_ptr<TestStore> make() {
+  use_built_modules();
   return std::make_unique<Store>();
 }
 
 }  // namespace
 
-std::vector<EngineUnderTest> engines_under_test() {
-  return {
+void use_built_modules() { ::setenv("HOLT_ENGINE_PATH", HOLT_TEST_MODULES, 1); }
+
+std::string_view EngineUnderTest::excluded(std::string_view tests) const {
+  auto const found = std::ranges::find(exclusions, tests, &Exclusion::tests);
+  return found == exclusions.end() ? std::string_view() : found->why;
+}
+
+std::vector<EngineUnderTest> engines_under_test(std::string_view suite) {
+  std::vector<EngineUnderTest> engines{
       {"sqlite", make<SqliteTestStore>},
       {"module", make<ModuleTestStore>},
+      {"redis", make<RedisTestStore>},
+      {"redis_syncguard", make<RedisSyncguardTestStore>, not_in_syncguard()},
   };
+  auto const whole = std::string(suite) + ".*";
+  std::erase_if(engines, [&](auto const& engine) { return !engine.excluded(whole).empty(); });
+  return engines;
+}
+
+std::vector<EngineUnderTest> stores_under_test(std::string_view suite) {
+  auto stores = engines_under_test(suite);
+  stores.push_back({"redis_tls", make<RedisTlsTestStore>});
+  stores.push_back({"redis_acl", make<RedisAclTestStore>});
+  stores.push_back({"redis_sentinel", make<RedisSentinelTestStore>});
+  return stores;
 }
 
 void PrintTo(EngineUnderTest const& engine, std::ostream* out) { *out << engine.name; }

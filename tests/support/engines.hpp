@@ -18,6 +18,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -74,14 +75,30 @@ class TestStore {
   }
 };
 
+/// Engines are loaded from this build from now on; what makes an EngineUnderTest does it too.
+void use_built_modules();
+
+/// Tests that an engine is not held to, "Suite.Test" or "Suite.*", and why.
+struct Exclusion {
+  std::string_view tests;
+  std::string_view why;
+};
+
 struct EngineUnderTest {
   std::string name;
   std::unique_ptr<TestStore> (*make)();
+  std::vector<Exclusion> exclusions = {};
+
+  /// Why it is not held to these tests; empty: it is.
+  [[nodiscard]] std::string_view excluded(std::string_view tests) const;
 
   friend void PrintTo(EngineUnderTest const& engine, std::ostream* out);
 };
 
-[[nodiscard]] std::vector<EngineUnderTest> engines_under_test();
+/// Those that are held to the suite, at least to some of it.
+[[nodiscard]] std::vector<EngineUnderTest> engines_under_test(std::string_view suite);
+/// These, and every other way to run or to reach their servers.
+[[nodiscard]] std::vector<EngineUnderTest> stores_under_test(std::string_view suite);
 
 /// Runs the coroutine on this thread, on a loop of its own, to its end; throws what it throws.
 template <class T>

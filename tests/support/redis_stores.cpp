@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/redis_stores.hpp"
 
+#include <fstream>
+
 namespace holt::test {
 namespace {
+
+ServerClock& tls_clock() {
+  static ServerClock clock;
+  return clock;
+}
 
 ServerClock& sentinel_clock() {
   static ServerClock clock;
@@ -27,6 +34,30 @@ RedisOptions ServerClock::with(RedisOptions options) const {
 void RedisTestStore::advance(std::chrono::nanoseconds by) {
   env_.advance(by);
   clock_.advance(by);
+}
+
+RedisServer& RedisTlsTestStore::server() {
+  auto const& clock = tls_clock();
+  static RedisServer it(clock.with({.tls = RedisOptions::Tls::mutual}));
+  return it;
+}
+
+std::string RedisTlsTestStore::url() const {
+  auto const& files = server().tls();
+  return "rediss://127.0.0.1:" + std::to_string(server().tls_port()) + "?ca_file=" + files.ca() +
+         "&certificate_file=" + files.client_certificate() + "&key_file=" + files.client_key();
+}
+
+void RedisTlsTestStore::advance(std::chrono::nanoseconds by) {
+  env_.advance(by);
+  tls_clock().advance(by);
+}
+
+std::string RedisAclTestStore::example_line() {
+  std::ifstream file(HOLT_REDIS_ACL);
+  std::string line;
+  if (!std::getline(file, line)) throw std::runtime_error("cannot read " HOLT_REDIS_ACL);
+  return line;
 }
 
 RedisSentinels& RedisSentinelTestStore::group() {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Redis as stores for the contract tests, one TestStore per way of running it: alone, behind
-// Sentinels, as a cluster. Their servers run on a clock that advance() sets forward, so that no
-// test of an expiry waits for it.
+// Redis as stores for the contract tests, one TestStore per way of running it: alone, with TLS, for
+// a user with few rights, behind Sentinels, as a cluster. Their servers run on a clock that
+// advance() sets forward, so that no test of an expiry waits for it.
 //
-// A server alone is new for each store. A group takes seconds to make, so the stores of one test
-// program share one and empty it: one such store at a time.
+// A server alone is new for each store. Certificates take a while to make and a group takes
+// seconds, so the stores of one test program share one such and empty it: one such store at a time.
 
 #include "support/engines.hpp"
 #include "support/servers/redis_cluster.hpp"
@@ -38,6 +38,7 @@ class RedisTestStore : public TestStore {
   [[nodiscard]] std::string url() const override { return server_.url(); }
   [[nodiscard]] Env& env() override { return env_; }
   void advance(std::chrono::nanoseconds by) override;
+  [[nodiscard]] bool hints_at_changes() const override { return false; }
   [[nodiscard]] RedisServer& server() { return server_; }
 
  protected:
@@ -49,6 +50,34 @@ class RedisTestStore : public TestStore {
   TestEnv env_;
 };
 
+/// Over TLS, where each side shows a certificate.
+class RedisTlsTestStore final : public TestStore {
+ public:
+  RedisTlsTestStore() { server().flush(); }
+
+  [[nodiscard]] std::string url() const override;
+  [[nodiscard]] Env& env() override { return env_; }
+  void advance(std::chrono::nanoseconds by) override;
+  [[nodiscard]] bool hints_at_changes() const override { return false; }
+  /// Shared by the stores of this kind; made when it is first asked for.
+  [[nodiscard]] static RedisServer& server();
+
+ private:
+  TestEnv env_;
+};
+
+/// For the user of src/engines/redis/acl.example.
+class RedisAclTestStore final : public RedisTestStore {
+ public:
+  RedisAclTestStore() : RedisTestStore({.acl = {example_line()}}) {}
+
+  [[nodiscard]] std::string url() const override {
+    return "redis://holt:change-me@" + server().address();
+  }
+  /// What is in that file.
+  [[nodiscard]] static std::string example_line();
+};
+
 class RedisSentinelTestStore final : public TestStore {
  public:
   RedisSentinelTestStore() { group().flush(); }
@@ -56,6 +85,7 @@ class RedisSentinelTestStore final : public TestStore {
   [[nodiscard]] std::string url() const override { return group().url(); }
   [[nodiscard]] Env& env() override { return env_; }
   void advance(std::chrono::nanoseconds by) override;
+  [[nodiscard]] bool hints_at_changes() const override { return false; }
   /// Shared by the stores of this kind; made when it is first asked for.
   [[nodiscard]] static RedisSentinels& group();
 

@@ -20,6 +20,7 @@ GROUPS = [
     ("cli11", r"<CLI/"),
     ("toml", r"<toml\+\+/"),
     ("sqlite3", r"<sqlite3\.h>"),
+    ("hiredis", r"<hiredis/"),
     ("utf8proc", r"<utf8proc\.h>"),
     ("xxhash", r"<xxhash\.h>"),
     ("gtest", r"<g(test|mock)/"),
@@ -77,6 +78,17 @@ LAYERS = [
         "src/engines/sqlite/",
         "std posix fmt public asio base contracts own sqlite3 engines/sqlite "
         '"env/worker_thread.hpp"',
+        "an engine knows contracts and its own driver, never primitives or another engine",
+    ),
+    (
+        "src/engines/redis/module.cpp",
+        "public asio contracts engines/module engines/redis",
+        "a module's one function joins its engine and engines/module",
+    ),
+    (
+        "src/engines/redis/",
+        "std posix fmt public asio url xxhash base contracts own hiredis engines/redis "
+        '"redis_scripts.hpp"',
         "an engine knows contracts and its own driver, never primitives or another engine",
     ),
     (

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -26,6 +27,22 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char const* path_variable = "HOLT_ENGINE_PATH";
+
+struct Alias {
+  std::string_view scheme;
+  std::string_view module;
+};
+
+/// Schemes whose module has another name; `a+b` is always of the module `a`.
+constexpr auto aliases = std::to_array<Alias>({
+    {"rediss", "redis"},
+});
+
+std::string_view module_of(std::string_view scheme) {
+  auto const name = scheme.substr(0, scheme.find('+'));
+  auto const* const alias = std::ranges::find(aliases, name, &Alias::scheme);
+  return alias == aliases.end() ? name : alias->module;
+}
 
 [[noreturn]] void refuse(ErrorCode code, std::string_view scheme, std::string_view reason,
                          std::string_view hint) {
@@ -49,8 +66,10 @@ std::vector<fs::path> folders_beside_us() {
   std::error_code ignored;
   auto const library = own_library();
   if (!library.empty()) return {fs::canonical(library, ignored).parent_path() / "holt/engines"};
-  auto const above = fs::read_symlink("/proc/self/exe", ignored).parent_path().parent_path();
-  return {above / "lib" / HOLT_MULTIARCH / "holt/engines", above / "lib/holt/engines"};
+  auto const here = fs::read_symlink("/proc/self/exe", ignored).parent_path();
+  auto const above = here.parent_path();
+  return {above / "lib" / HOLT_MULTIARCH / "holt/engines", above / "lib/holt/engines",
+          here / "lib/holt/engines"};
 }
 
 std::vector<fs::path> folders_in(std::string_view path) {
@@ -128,8 +147,9 @@ EngineModule const& load(fs::path const& path, std::string_view scheme) {
 
 }  // namespace
 
-std::unique_ptr<Engine> open_from_module(std::string_view scheme, std::string_view built_in,
+std::unique_ptr<Engine> open_from_module(std::string_view url_scheme, std::string_view built_in,
                                          Env& env, EngineOptions const& options) {
+  auto const scheme = module_of(url_scheme);
   auto const path = find_module(scheme, built_in);
   check_trusted(path, S_IWGRP | S_IWOTH, scheme);
   check_trusted(path.parent_path(), S_IWOTH, scheme);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Finds and loads engine modules. A module for the scheme `redis` is the file holt-engine-redis.so,
-// looked for in the folders of HOLT_ENGINE_PATH (separated by colons) if that is set, else in
-// holt/engines beside the library, or in ../lib/holt/engines seen from the program when Holt is
-// linked into that. What is loaded is never closed: code of it may be on some thread's stack.
+// Finds and loads engine modules. A module for the scheme `redis`, `redis+anything` or `rediss` is
+// the file holt-engine-redis.so, looked for in the folders of HOLT_ENGINE_PATH (separated by
+// colons) if that is set, else in holt/engines beside the library, or in ../lib/holt/engines (in a
+// build tree lib/holt/engines) seen from the program when Holt is linked into that. What is loaded
+// is never closed: code of it may be on some thread's stack.
 
 #include "contracts/engine.hpp"
 

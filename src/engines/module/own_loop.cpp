@@ -165,6 +165,7 @@ class SignalsFromLoop final : public SignalBus {
 
   [[nodiscard]] std::string const& inbox() const override { return inner_.inbox(); }
   void listen() override { inner_.listen(); }
+  [[nodiscard]] bool listening() const override { return inner_.listening(); }
   Delivery send(std::string_view inbox, Signal const& signal) override {
     return inner_.send(inbox, signal);
   }

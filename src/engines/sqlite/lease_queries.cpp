@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engines/sqlite/lease_queries.hpp"
 
-#include "engines/sqlite/page.hpp"
+#include "contracts/input_rules.hpp"
 #include "sqlite_sql.hpp"
 
 #include <algorithm>

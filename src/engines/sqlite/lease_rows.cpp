@@ -2,7 +2,7 @@
 #include "engines/sqlite/lease_rows.hpp"
 
 #include "base/check.hpp"
-#include "engines/sqlite/page.hpp"
+#include "engines/sqlite/span.hpp"
 #include "sqlite_sql.hpp"
 
 #include <algorithm>

@@ -1,37 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engines/sqlite/lease_store.hpp"
 
+#include "contracts/input_rules.hpp"
 #include "engines/sqlite/lease_queries.hpp"
 
 #include <holt/error.hpp>
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <set>
 #include <utility>
 
 namespace holt::sqlite {
 namespace {
 
 constexpr int max_skips = 16;  // dead waiters in one call; their offers' ends see to the rest
-
-void check_request(LeaseRequest const& request) {
-  auto const count = request.names.size();
-  if (count < 1 || count > LeaseStore::max_names) {
-    throw InvalidArgument(
-        fmt::format("{} names in one request: use 1 to {}", count, LeaseStore::max_names));
-  }
-  if (count > 1 && std::set(request.names.begin(), request.names.end()).size() != count) {
-    throw InvalidArgument("the names in one request must differ");
-  }
-  if (request.note.size() > LeaseStore::max_note_bytes) {
-    throw InvalidArgument(fmt::format("a note of {} bytes is too long: use at most {}",
-                                      request.note.size(), LeaseStore::max_note_bytes));
-  }
-  if (request.owner.empty()) throw InvalidArgument("a request needs an owner");
-  if (request.ttl <= Nanos(0)) throw InvalidArgument("a ttl must be above zero");
-}
 
 std::string_view inbox_of(std::string_view owner) { return owner.substr(0, owner.find('.')); }
 

@@ -2,7 +2,8 @@
 #include "engines/sqlite/record_steps.hpp"
 
 #include "base/check.hpp"
-#include "engines/sqlite/page.hpp"
+#include "contracts/input_rules.hpp"
+#include "engines/sqlite/span.hpp"
 #include "sqlite_sql.hpp"
 
 #include <algorithm>

@@ -1,32 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engines/sqlite/record_store.hpp"
 
+#include "contracts/input_rules.hpp"
 #include "engines/sqlite/record_steps.hpp"
-
-#include <holt/error.hpp>
-#include <holt/name.hpp>
-
-#include <fmt/format.h>
 
 #include <utility>
 
 namespace holt::sqlite {
-namespace {
-
-void check_key(std::string const& key) {
-  if (!key.empty() && key.size() <= Name::max_bytes) return;
-  throw InvalidArgument(
-      fmt::format("a key of {} bytes is not possible: use 1 to {}", key.size(), Name::max_bytes));
-}
-
-void check_value(std::string const& value) {
-  if (value.size() <= RecordStore::max_value_bytes) return;
-  throw InvalidArgument(fmt::format("a value of {} bytes is too long: use at most {}", value.size(),
-                                    RecordStore::max_value_bytes));
-}
-
-}  // namespace
-
 SqliteRecordStore::SqliteRecordStore(Env& env, std::function<Writer&()> writer, Reader& reader,
                                      std::string instance)
     : env_(env), writer_(std::move(writer)), reader_(reader), instance_(std::move(instance)) {}

@@ -148,6 +148,8 @@ void SqliteSignalBus::listen() {
   file_.watch();
 }
 
+bool SqliteSignalBus::listening() const { return state_->listens; }
+
 /// What is for ourselves does not go through the kernel, whose queue is short.
 Delivery SqliteSignalBus::send(std::string_view inbox, Signal const& signal) {
   if (inbox == state_->inbox && state_->listens) {

@@ -24,6 +24,7 @@ class SqliteSignalBus final : public SignalBus {
 
   [[nodiscard]] std::string const& inbox() const override;
   void listen() override;
+  [[nodiscard]] bool listening() const override;
   Delivery send(std::string_view inbox, Signal const& signal) override;
   void publish(Signal const& signal) override;
   Subscription subscribe(std::string topic, Handler handler) override;

@@ -154,9 +154,10 @@ void RedisSentinels::await_replicas(RedisServer& master, int count) {
       auto const replica = info_field(info, "slave" + std::to_string(i));
       online += replica.find("state=online") != std::string::npos ? 1 : 0;
     }
-    // WAIT answers how many have confirmed all that was written until now.
-    return online >= count &&
-           master.command({"WAIT", std::to_string(count), "1000"}).integer >= count;
+    // WAIT answers how many have confirmed what this connection has sent them, and all before it.
+    auto client = master.connect();
+    client.done({"PUBLISH", "holt-test-sync", ""});
+    return online >= count && client.number({"WAIT", std::to_string(count), "1000"}) >= count;
   };
   master.process().await(std::to_string(count) + " replicas in sync", in_sync);
 }

@@ -5,7 +5,7 @@
 
 namespace holt::test {
 
-TlsFiles::TlsFiles() {
+TlsFiles::TlsFiles(Environment environment) : environment_(std::move(environment)) {
   make("ca", {"-addext", "basicConstraints=critical,CA:TRUE"});
   std::vector<std::string> const signed_by_ca{
       "-CA", ca(), "-CAkey", folder_.file("ca.key"), "-addext", "basicConstraints=CA:FALSE"};
@@ -35,6 +35,7 @@ void TlsFiles::make(std::string const& name, std::vector<std::string> const& mor
                   "-out",
                   folder_.file(name + ".crt")};
   plan.command.insert(plan.command.end(), more.begin(), more.end());
+  plan.environment = environment_;
   plan.folder = folder_.path();
   plan.log = folder_.file("openssl.log");
   run_program("openssl, making the certificate of the " + name, plan);

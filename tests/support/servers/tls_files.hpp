@@ -7,14 +7,18 @@
 #include "support/temporary_folder.hpp"
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace holt::test {
 
 class TlsFiles {
  public:
-  /// Throws ServerFailed, with what openssl said, when they cannot be made.
-  TlsFiles();
+  using Environment = std::vector<std::pair<std::string, std::string>>;
+
+  /// Throws ServerFailed, with what openssl said, when they cannot be made. They are valid for two
+  /// days by the clock of `environment` (of a ShiftedClock, say).
+  explicit TlsFiles(Environment environment = {});
 
   [[nodiscard]] std::string ca() const { return folder_.file("ca.crt"); }
   [[nodiscard]] std::string server_certificate() const { return folder_.file("server.crt"); }
@@ -26,6 +30,7 @@ class TlsFiles {
   void make(std::string const& name, std::vector<std::string> const& more) const;
 
   TemporaryFolder folder_;
+  Environment environment_;
 };
 
 }  // namespace holt::test

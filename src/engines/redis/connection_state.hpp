@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What is behind a Connection.
+
+#include "engines/redis/connection.hpp"
+#include "engines/redis/errors.hpp"
+#include "engines/redis/handshake.hpp"
+#include "engines/redis/sentinel.hpp"
+#include "engines/redis/socket.hpp"
+
+#include <boost/asio/awaitable.hpp>
+
+#include <array>
+#include <deque>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace holt::redis {
+
+struct Connection::State : std::enable_shared_from_this<State> {
+  using Done = std::move_only_function<void(std::exception_ptr, Reply)>;
+  static constexpr std::chrono::milliseconds first_pause{10};
+  static constexpr std::chrono::seconds trust_for{4};  ///< so long a call need not wait for a look
+
+  /// A call on its way.
+  struct Call {
+    Done done;  ///< empty: given up, its reply will be dropped
+    std::string operation;
+    Effect effect = Effect::reads;
+    Instant deadline;
+    Instant sent;
+    bool written = false;
+    std::string bytes;  ///< until it is sent
+  };
+  struct Waiter {
+    Done done;
+    std::string operation;
+    Instant deadline;
+  };
+  enum class Stage { idle, connecting, ready, closed };
+
+  State(Env& of, Place where) : env(of), place(std::move(where)), target(place) {
+    if (!place.sentinels.empty()) sentinels.emplace(env, place);
+  }
+
+  void connect();
+  asio::awaitable<void> connect_now();
+  void connected(Greeting greeting);
+  void lose(EngineError const& why);
+  [[nodiscard]] bool confirmed_longer_ago_than(std::chrono::seconds span) const {
+    return sentinels && !push && env.now() >= confirmed + span;
+  }
+  void look_for_master();
+  asio::awaitable<void> ask_for_master();
+  void fail_calls(std::deque<Call>& failing, EngineError const& why);
+
+  void submit(Call call);
+  void transmit(Call call);
+  void flush();
+  void read();
+  void take(std::string_view bytes);
+  void answer(Reply reply);
+
+  void watch(Instant deadline);
+  void look_at_clock();
+
+  Env& env;
+  Place const place;
+  Place target;  ///< the server itself, where `place` names Sentinels
+  std::optional<Sentinels> sentinels;
+  Instant confirmed;     ///< when the Sentinels last named this server
+  bool looking = false;  ///< they are being asked
+  bool closed = false;   ///< not on the executor: whoever closes
+  Push push;
+  std::function<void()> lost;
+  std::function<void()> on_connected;
+  Stage stage = Stage::idle;
+  Server server;
+  std::uint64_t attempts = 0;
+
+  std::optional<EngineError> trouble;  ///< why the last attempt failed
+  Instant next_attempt;
+  std::chrono::milliseconds pause = first_pause;
+  std::vector<Waiter> waiters;
+
+  std::shared_ptr<Socket> opening;  ///< not connected yet
+  std::shared_ptr<Socket> socket;
+  ReplyReader reader;
+  std::array<char, 64 * 1024> received{};
+  Instant last_received;
+  std::string out;         ///< to be written
+  std::string writing;     ///< being written; empty: nothing is
+  bool flushing = false;   ///< a flush is posted
+  std::size_t unsent = 0;  ///< calls at the end of in_flight that are only in `out`
+  std::deque<Call> in_flight;
+  std::deque<Call> waiting;
+  Instant alarm = Instant::max();
+};
+
+}  // namespace holt::redis

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engines/redis/durable.hpp"
+
+#include "engines/redis/errors.hpp"
+#include "engines/redis/scripting.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace holt::redis {
+namespace {
+
+// Calls behind a WAIT that is in vain wait as well; so for a while the next ones are short.
+constexpr std::chrono::seconds hurry_for{1};
+constexpr std::chrono::milliseconds hurried{20};
+
+}  // namespace
+
+DurableWrites::DurableWrites(Env& env, Place const& place, Connection& others)
+    : env_(env), others_(others), replicas_(place.wait_replicas), timeout_(place.wait_timeout) {
+  if (waits()) own_.emplace(env, place);
+}
+
+asio::awaitable<DurableWrites::Written> DurableWrites::send(std::string command,
+                                                            std::string_view operation,
+                                                            Instant deadline) {
+  bool const hurry = env_.now() < hurry_until_;
+  auto const timeout = hurry ? std::min(hurried, timeout_) : timeout_;
+  auto const replicas = std::to_string(replicas_);
+  auto const ms = std::to_string(timeout.count());
+  auto wait = redis::command("WAIT", replicas, ms);
+  TwoReplies both =
+      co_await connection().call(std::move(command), std::move(wait), operation, deadline);
+  Written written;
+  written.reply = std::move(both.first);
+  if (written.reply->is_error()) co_return written;
+  if (both.second->is_error()) {
+    auto const why = refused(operation, both.second->text());
+    throw failed(why.code(), Outcome::unknown, operation, why.reason(), why.hint());
+  }
+  written.replicas = static_cast<int>(both.second->integer());
+  written.confirmed = written.replicas >= replicas_;
+  written.waited = timeout;
+  if (!written.confirmed && !hurry) hurry_until_ = env_.now() + hurry_for;
+  co_return written;
+}
+
+asio::awaitable<DurableWrites::Written> DurableWrites::run(Script const& script,
+                                                           std::vector<std::string> keys,
+                                                           std::vector<std::string> args,
+                                                           Instant deadline) {
+  Written written;
+  if (!waits()) {
+    written.reply = co_await run_script(others_, script, std::move(keys), std::move(args),
+                                        Effect::writes, deadline);
+    co_return written;
+  }
+  if (!connection().is_ready()) co_await connection().ready(script.name, deadline);
+  written = co_await send(script_call("EVALSHA", script.sha, keys, args), script.name, deadline);
+  if (written.reply->is_error() && written.reply->text().starts_with("NOSCRIPT")) {
+    written = co_await send(script_call("EVAL", script.text, keys, args), script.name, deadline);
+  }
+  if (written.reply->is_error()) throw refused(script.name, written.reply->text());
+  co_return written;
+}
+
+asio::awaitable<DurableWrites::Written> DurableWrites::run(std::string command,
+                                                           std::string_view operation,
+                                                           Instant deadline) {
+  Written written;
+  if (!waits()) {
+    written.reply =
+        co_await run_command(others_, std::move(command), Effect::writes, operation, deadline);
+    co_return written;
+  }
+  if (!connection().is_ready()) co_await connection().ready(operation, deadline);
+  written = co_await send(std::move(command), operation, deadline);
+  if (written.reply->is_error()) throw refused(operation, written.reply->text());
+  co_return written;
+}
+
+EngineError DurableWrites::not_durable(Written const& written, Outcome outcome,
+                                       std::string_view operation) const {
+  return failed(ErrorCode::not_durable, outcome, operation,
+                fmt::format("{} of {} replicas confirmed it within {} ms", written.replicas,
+                            replicas_, written.waited.count()),
+                "are enough replicas connected? INFO replication on the master says so");
+}
+
+}  // namespace holt::redis

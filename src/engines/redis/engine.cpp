@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engines/redis/engine.hpp"
+
+#include "engines/redis/connection.hpp"
+#include "engines/redis/diagnose.hpp"
+#include "engines/redis/durable.hpp"
+#include "engines/redis/layout.hpp"
+#include "engines/redis/lease_store.hpp"
+#include "engines/redis/place.hpp"
+#include "engines/redis/record_store.hpp"
+#include "engines/redis/signal_bus.hpp"
+#include "engines/redis/syncguard_lease_store.hpp"
+#include "engines/redis/syncguard_options.hpp"
+#include "engines/redis/syncguard_signals.hpp"
+
+#include <holt/error.hpp>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/use_future.hpp>
+#include <fmt/format.h>
+
+#include <unistd.h>
+
+#include <optional>
+#include <utility>
+
+namespace holt::redis {
+namespace {
+
+/// What a fleet's layout has in place of the native stores. Records stay native: a fleet has none.
+struct SyncguardParts {
+  SyncguardParts(Connection& connection, SyncguardOptions const& options)
+      : keys(*options.layout, options.prefix), leases(connection, keys, options.cleanup) {}
+  /// What differs from the native layout.
+  void correct(std::vector<Finding>& findings) const {
+    for (auto& finding : findings) {
+      if (finding.id != "durability") continue;
+      finding.detail =
+          "single: what one server has answered. A failover, or a restart without an append-only "
+          "file, may lose the last grants and take fences back";
+    }
+    findings.push_back({"layout",
+                        "Layout",
+                        FindingStatus::info,
+                        fmt::format("{}, keys \"{}\": a counter for each name, no line, no notes",
+                                    keys.layout().name, keys.pattern("")),
+                        {}});
+  }
+
+  SyncguardKeys keys;
+  SyncguardSignals signals;
+  SyncguardLeaseStore leases;
+};
+
+/// In the order in which they need each other: the last one goes first.
+struct Parts {
+  Parts(Env& env, Place const& place, std::string const& instance)
+      : keys(instance),
+        connection(env, place),
+        signals(env, place, connection, keys),
+        writes(env, place, connection),
+        leases(env, connection, writes, signals, keys),
+        records(connection, writes, keys) {}
+  /// Calls under way end here, while all they use is there.
+  ~Parts() {
+    signals.close();
+    writes.connection().close();
+    connection.close();
+  }
+  Parts(Parts const&) = delete;
+  Parts& operator=(Parts const&) = delete;
+
+  Keys keys;
+  Connection connection;
+  RedisSignalBus signals;
+  DurableWrites writes;
+  RedisLeaseStore leases;
+  RedisRecordStore records;
+  std::unique_ptr<SyncguardParts> syncguard;  ///< null: the native layout
+};
+
+class RedisEngine final : public Engine {
+ public:
+  RedisEngine(Env& env, Place const& place, std::string const& instance,
+              std::optional<SyncguardOptions> const& syncguard)
+      : env_(env),
+        place_(place),
+        url_(syncguard ? with_layout(place.url(), *syncguard) : place.url()),
+        parts_(std::make_unique<Parts>(env, place, instance)) {
+    if (!syncguard) return;
+    parts_->syncguard = std::make_unique<SyncguardParts>(parts_->connection, *syncguard);
+  }
+
+  /// A forked child has neither the threads nor the connections: it leaves its copy alone.
+  ~RedisEngine() override {
+    if (::getpid() != pid_) [[maybe_unused]]
+      auto* const left = parts_.release();
+  }
+  RedisEngine(RedisEngine const&) = delete;
+  RedisEngine& operator=(RedisEngine const&) = delete;
+
+  /// Waits until connected.
+  void connect() {
+    auto const deadline = env_.now() + place_.connect_timeout;
+    asio::co_spawn(env_.executor(), parts_->connection.ready("connect", deadline), asio::use_future)
+        .get();
+  }
+
+  LeaseStore& leases() override {
+    if (parts_->syncguard) return parts_->syncguard->leases;
+    return parts_->leases;
+  }
+  RecordStore& records() override { return parts_->records; }
+  SignalBus& signals() override {
+    if (parts_->syncguard) return parts_->syncguard->signals;
+    return parts_->signals;
+  }
+  [[nodiscard]] Capabilities capabilities() const override {
+    if (parts_->syncguard) return syncguard_capabilities();
+    return {.fencing = true,
+            .time = TimeAuthority::server,
+            .waiting = Waiting::line,
+            .durability = place_.wait_replicas > 0 ? Durability::redis_wait : Durability::single,
+            .embedded = false};
+  }
+  [[nodiscard]] std::string const& url() const override { return url_; }
+  void on_gone(std::function<void(std::string reason)> /*gone*/) override {}
+  std::unique_ptr<ChangeWatch> watch(std::function<void()> /*changed*/) override { return nullptr; }
+  asio::awaitable<std::vector<Finding>> diagnose(std::chrono::nanoseconds patience) override {
+    std::vector<Finding> findings =
+        co_await redis::diagnose(env_, place_, parts_->connection, parts_->keys, patience);
+    if (parts_->syncguard) parts_->syncguard->correct(findings);
+    co_return findings;
+  }
+  asio::awaitable<FenceRaise> raise_fence(Instant deadline) override {
+    if (parts_->syncguard) {
+      throw InvalidArgument(
+          "fences cannot be raised with this layout: each name has a counter of its own, which the "
+          "rest of the fleet writes too; set the counters by hand (INCRBY) while nobody uses them");
+    }
+    return parts_->leases.raise_fence(deadline);
+  }
+
+ private:
+  Env& env_;
+  Place const place_;
+  std::string const url_;
+  pid_t const pid_ = ::getpid();
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace
+
+std::unique_ptr<Engine> open(Env& env, EngineOptions const& options) {
+  auto url = options.url;
+  auto const syncguard = take_syncguard_options(url);
+  if (syncguard && options.instance != "default") {
+    throw InvalidArgument("the instance \"" + options.instance +
+                          "\" is not possible with layout=" + std::string(syncguard->layout->name) +
+                          ": a fleet is told from another by prefix= in the store's address");
+  }
+  auto const place = parse_place(url);
+  if (syncguard && place.wait_replicas > 0) {
+    throw InvalidArgument("wait_replicas is not possible with layout=" +
+                          std::string(syncguard->layout->name) +
+                          ": the rest of the fleet does not wait for replicas");
+  }
+  auto engine = std::make_unique<RedisEngine>(env, place, options.instance, syncguard);
+  engine->connect();
+  return engine;
+}
+
+}  // namespace holt::redis

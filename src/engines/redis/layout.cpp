@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engines/redis/layout.hpp"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <array>
+#include <charconv>
+
+namespace holt::redis {
+namespace {
+
+// No time in a record is later: it can be counted in nanoseconds, until the year 2262.
+constexpr std::uint64_t latest_ms = 9'223'372'036'854;
+
+}  // namespace
+
+unsigned shard_of(std::string_view name) {
+  auto hashed = name;
+  auto const open = name.find('{');
+  if (open != std::string_view::npos) {
+    auto const close = name.find('}', open);
+    if (close != std::string_view::npos && close > open + 1) {
+      hashed = name.substr(open + 1, close - open - 1);
+    }
+  }
+  return static_cast<unsigned>(XXH64(hashed.data(), hashed.size(), 0) % shards);
+}
+
+Keys::Keys(std::string const& instance)
+    : prefix_(fmt::format("holt:{}:", instance)),
+      inbox_channel_(prefix_ + "inbox:"),
+      everybody_channel_(prefix_ + "everybody") {}
+
+std::string Keys::of(unsigned shard, std::string_view rest) const {
+  return fmt::format("{}{{{:02x}}}:{}", prefix_, shard, rest);
+}
+
+std::string Keys::of(std::string_view name, char kind) const {
+  auto key = of(shard_of(name), "");
+  key += kind;
+  key += ':';
+  return key.append(name);
+}
+
+void Keys::append(std::string_view name, std::vector<std::string>& keys) const {
+  auto const base = of(shard_of(name), "");
+  for (char const kind : {'l', 'q', 'u', 't'}) {
+    auto& key = keys.emplace_back();
+    key.reserve(base.size() + name.size() + 2);
+    key.append(base).append(1, kind).append(1, ':').append(name);
+  }
+  keys.push_back(base + "c");
+  keys.push_back(base + "i");
+}
+
+std::optional<LeaseRecord> parse_record(std::string_view text) {
+  auto const line_end = text.find('\n');
+  if (line_end == std::string_view::npos) return std::nullopt;
+  auto const head = text.substr(0, line_end);
+  auto const space = head.find(' ');
+  if (space == std::string_view::npos) return std::nullopt;
+  auto owner = Owner::parse(head.substr(0, space));
+  if (!owner) return std::nullopt;
+  enum Field { fence, state, ttl, delay, acquired, request, broken, count };
+  std::array<std::uint64_t, count> fields{};
+  auto const* at = head.data() + space;
+  auto const* const end = head.data() + head.size();
+  for (auto& field : fields) {
+    if (at == end || *at != ' ') return std::nullopt;
+    auto const [next, error] = std::from_chars(at + 1, end, field);
+    if (error != std::errc()) return std::nullopt;
+    at = next;
+  }
+  auto const rest = text.substr(line_end + 1);
+  // One by one: damaged numbers may be so large that their sum is small again.
+  if (at != end || fields[request] > rest.size()) return std::nullopt;
+  if (fields[broken] > rest.size() - fields[request]) return std::nullopt;
+  if (fields[state] > 1) return std::nullopt;
+  for (auto const time : {ttl, delay, acquired}) {
+    if (fields[time] > latest_ms) return std::nullopt;
+  }
+  LeaseRecord record;
+  record.owner = std::move(*owner);
+  record.fence = Fence(fields[fence]);
+  record.offered = fields[state] == 1;
+  record.ttl_ms = static_cast<std::int64_t>(fields[ttl]);
+  record.delay_ms = static_cast<std::int64_t>(fields[delay]);
+  record.acquired_ms = static_cast<std::int64_t>(fields[acquired]);
+  record.broken = rest.substr(fields[request], fields[broken]);
+  record.note = rest.substr(fields[request] + fields[broken]);
+  return record;
+}
+
+std::string record_tail(std::string_view request, std::string_view note) {
+  return fmt::format(" {} 0\n{}{}", request.size(), request, note);
+}
+
+}  // namespace holt::redis

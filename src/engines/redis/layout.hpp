@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The native layout: which keys a name has, and what a lease's record says. scripts/line.lua tells
+// what is in each key. A name belongs to one of 64 shards for ever, also on a single server:
+// clients that counted differently would grant twice.
+
+#include <holt/lease.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace holt::redis {
+
+inline constexpr unsigned shards = 64;
+
+/// Of a name, or of its part in braces, as in `{deploy}:eu`: such names share a shard.
+[[nodiscard]] unsigned shard_of(std::string_view name);
+
+class Keys {
+ public:
+  explicit Keys(std::string const& instance);
+
+  [[nodiscard]] std::string lease(std::string_view name) const { return of(name, 'l'); }
+  [[nodiscard]] std::string until(std::string_view name) const { return of(name, 'u'); }
+  /// lease, queue, until, ticket, counter, names: what scripts that change a lease are given.
+  void append(std::string_view name, std::vector<std::string>& keys) const;
+
+  [[nodiscard]] std::string counter(unsigned shard) const { return of(shard, "c"); }
+  [[nodiscard]] std::string names(unsigned shard) const { return of(shard, "i"); }
+  [[nodiscard]] std::string record(std::string_view key) const { return of(key, 'r'); }
+  [[nodiscard]] std::string record_keys(unsigned shard) const { return of(shard, "k"); }
+  [[nodiscard]] std::string number(std::string_view key) const { return of(key, 'n'); }
+
+  /// An inbox is added to it.
+  [[nodiscard]] std::string const& inbox_channel() const { return inbox_channel_; }
+  [[nodiscard]] std::string const& everybody_channel() const { return everybody_channel_; }
+
+ private:
+  [[nodiscard]] std::string of(std::string_view name, char kind) const;
+  [[nodiscard]] std::string of(unsigned shard, std::string_view rest) const;
+
+  std::string prefix_;
+  std::string inbox_channel_;
+  std::string everybody_channel_;
+};
+
+/// What a lease's key says.
+struct LeaseRecord {
+  Owner owner;
+  Fence fence;
+  bool offered = false;
+  std::int64_t ttl_ms = 0;
+  std::int64_t delay_ms = 0;
+  std::int64_t acquired_ms = 0;
+  std::string_view note;
+  std::string_view broken;
+};
+
+/// Nothing: somebody else wrote this. The texts are parts of `text`.
+[[nodiscard]] std::optional<LeaseRecord> parse_record(std::string_view text);
+
+/// What follows acquired_ms in a record that is not broken.
+[[nodiscard]] std::string record_tail(std::string_view request, std::string_view note);
+
+}  // namespace holt::redis

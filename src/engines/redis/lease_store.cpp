@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engines/redis/lease_store.hpp"
+
+#include "contracts/input_rules.hpp"
+#include "engines/redis/errors.hpp"
+#include "engines/redis/listing.hpp"
+#include "engines/redis/scripting.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+namespace holt::redis {
+namespace {
+
+using std::chrono::ceil;
+using std::chrono::milliseconds;
+
+constexpr std::size_t renewals_per_call = 128;  // so that no call keeps the server for long
+constexpr std::size_t lookups_per_call = 256;
+constexpr std::uint64_t grants_per_sweep = 4096;
+constexpr std::chrono::seconds sweep_patience{5};
+// Whatever a caller thinks "for ever" is: sums of times stay exact in a script.
+constexpr std::int64_t longest_ms = std::int64_t{1} << 42U;
+
+std::int64_t ms(Nanos span) {
+  return std::clamp<std::int64_t>(ceil<milliseconds>(span).count(), 0, longest_ms);
+}
+
+std::string ms_text(Nanos span) { return std::to_string(ms(span)); }
+
+/// A lease's key outlives the lease, as scripts/keep.lua says.
+std::string key_life(LeaseRequest const& request) {
+  constexpr std::int64_t keep_ms = 5000;
+  return std::to_string(ms(request.ttl) + ms(request.delay) + keep_ms);
+}
+
+std::int64_t wall_ms(Env& env) {
+  return std::chrono::duration_cast<milliseconds>(env.wall().time_since_epoch()).count();
+}
+
+std::uint64_t number(std::string_view text) {
+  std::uint64_t value = 0;
+  auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    throw failed(ErrorCode::internal, Outcome::unknown, "read",
+                 "the server's answer is not a number: " + std::string(text));
+  }
+  return value;
+}
+
+[[noreturn]] void not_ours(std::string_view operation, std::string_view name) {
+  throw failed(ErrorCode::internal, Outcome::unknown, operation,
+               "what is stored of \"" + std::string(name) + "\" was not written by Holt",
+               "somebody else writes keys that begin with holt: on this server");
+}
+
+Busy busy_with(LeaseRecord const& record, std::int64_t left_ms, std::int64_t place) {
+  Busy busy;
+  busy.holder = record.owner;
+  busy.fence = record.fence;
+  busy.expires_in = milliseconds(left_ms);
+  busy.place = static_cast<std::uint32_t>(std::min<std::int64_t>(place, LeaseStore::max_place));
+  busy.note = record.note;
+  return busy;
+}
+
+LeaseInfo info_of(std::string const& name, LeaseRecord const& record, ReplyView const& found) {
+  return {
+      .name = Name(name),
+      .owner = record.owner,
+      .fence = record.fence,
+      .offered = record.offered,
+      .acquired_at = std::chrono::system_clock::time_point(milliseconds(record.acquired_ms)),
+      .ttl = milliseconds(record.ttl_ms),
+      .expires_in = milliseconds(std::max<std::int64_t>(found[1].integer() - record.delay_ms, 0)),
+      .waiting = static_cast<std::uint32_t>(found[2].integer()),
+      .note = std::string(record.note),
+      .broken = std::string(record.broken)};
+}
+
+std::expected<void, Lost> renewal_of(ReplyView const& answer) {
+  if (answer.is_text()) {
+    return std::unexpected(Lost{LossReason::broken, std::string(answer.text())});
+  }
+  switch (answer.integer()) {
+    case 1:
+      return {};
+    case 2:
+      return std::unexpected(Lost{LossReason::expired, {}});
+    default:
+      return std::unexpected(Lost{LossReason::taken, {}});
+  }
+}
+
+}  // namespace
+
+RedisLeaseStore::RedisLeaseStore(Env& env, Connection& connection, DurableWrites& writes,
+                                 RedisSignalBus& signals, Keys const& keys)
+    : env_(env), connection_(connection), writes_(writes), signals_(signals), keys_(keys) {}
+
+/// The server's identity, until the counters of these names' shards have seen it on this
+/// connection.
+std::string RedisLeaseStore::identity_for(std::vector<Name> const& names) {
+  auto const& server = writes_.connection().server();
+  if (std::exchange(generation_, server.generation) != server.generation) checked_.reset();
+  bool const all = std::ranges::all_of(
+      names, [this](Name const& name) { return checked_.test(shard_of(name.text())); });
+  return all ? std::string() : server.identity;
+}
+
+void RedisLeaseStore::checked(std::vector<Name> const& names) {
+  auto const& connection = writes_.connection();
+  if (!connection.is_ready() || connection.server().generation != generation_) return;
+  for (auto const& name : names) checked_.set(shard_of(name.text()));
+}
+
+asio::awaitable<std::expected<LeaseGrant, Busy>> RedisLeaseStore::acquire(LeaseRequest request,
+                                                                          Instant deadline) {
+  check_request(request);
+  // Whoever stands in line must be reachable, or the line would take it for dead.
+  if (request.stand_in_line && request.owner.inbox() == signals_.inbox()) {
+    co_await signals_.reachable(deadline);
+  }
+  auto& connection = writes_.connection();
+  if (!connection.is_ready()) co_await connection.ready("acquire", deadline);
+  std::vector<std::string> keys;
+  keys.reserve(request.names.size() * 6);
+  for (auto const& name : request.names) keys_.append(name.text(), keys);
+  std::vector<std::string> args{
+      request.owner.text(),
+      ms_text(request.ttl),
+      ms_text(request.delay),
+      std::to_string(wall_ms(env_)),
+      record_tail(request.request, request.note),
+      request.stand_in_line ? "1" : "0",
+      ms_text(request.ticket_ttl > Nanos(0) ? request.ticket_ttl : request.ttl),
+      std::to_string(request.priority),
+      keys_.inbox_channel(),
+      "1",
+      identity_for(request.names),
+      key_life(request)};
+  for (auto const& name : request.names) args.push_back(name.text());
+  DurableWrites::Written written;
+  if (writes_.waits()) {
+    written = co_await writes_.run(scripts::acquire, std::move(keys), std::move(args), deadline);
+  } else {
+    written.reply = co_await run_script(connection_, scripts::acquire, std::move(keys),
+                                        std::move(args), Effect::writes, deadline);
+  }
+  Reply const reply = std::move(written.reply);
+  checked(request.names);
+  if ((*reply)[0].integer() == 0) {
+    auto const which = static_cast<std::size_t>((*reply)[1].integer() - 1) % request.names.size();
+    auto const record = parse_record((*reply)[2].text());
+    if (!record) not_ours("acquire", request.names[which].text());
+    co_return std::unexpected(busy_with(*record, (*reply)[3].integer(), (*reply)[4].integer()));
+  }
+  if (!written.confirmed) {
+    Outcome const outcome = co_await take_back(request, deadline);
+    throw writes_.not_durable(written, outcome, "acquire");
+  }
+  LeaseGrant grant;
+  for (std::size_t i = 1; i <= request.names.size(); ++i) {
+    auto const fence = number((*reply)[i].text());
+    grant.fences.emplace_back(fence);
+    if (fence % grants_per_sweep == 0) {
+      asio::co_spawn(env_.executor(), sweep(shard_of(request.names[i - 1].text())),
+                     [](std::exception_ptr) {});
+    }
+  }
+  co_return grant;
+}
+
+/// Releases what was granted and not confirmed; whether somebody may hold it still.
+asio::awaitable<Outcome> RedisLeaseStore::take_back(LeaseRequest const& request, Instant deadline) {
+  try {
+    for (auto const& name : request.names) {
+      [[maybe_unused]] std::expected<void, Lost> const gone =
+          co_await release(name, request.owner, deadline);
+    }
+  } catch (EngineError const&) {
+    co_return Outcome::unknown;
+  }
+  co_return Outcome::not_applied;
+}
+
+asio::awaitable<std::vector<std::expected<void, Lost>>> RedisLeaseStore::renew(
+    std::vector<LeaseRenewal> renewals, Instant deadline) {
+  std::vector<std::expected<void, Lost>> answers;
+  answers.reserve(renewals.size());
+  try {
+    co_await renew_in_chunks(renewals, answers, deadline);
+  } catch (EngineError const& error) {
+    // A chunk that failed says nothing of those before it.
+    if (answers.empty() || error.outcome() == Outcome::unknown) throw;
+    throw failed(error.code(), Outcome::unknown, error.operation(), error.reason(), error.hint());
+  }
+  co_return answers;
+}
+
+asio::awaitable<void> RedisLeaseStore::renew_in_chunks(
+    std::vector<LeaseRenewal> const& renewals, std::vector<std::expected<void, Lost>>& answers,
+    Instant deadline) {
+  while (answers.size() < renewals.size()) {
+    auto const begin = answers.size();
+    auto const end = std::min(begin + renewals_per_call, renewals.size());
+    std::vector<std::string> keys;
+    std::vector<std::string> args;
+    for (auto i = begin; i < end; ++i) {
+      keys.push_back(keys_.lease(renewals[i].name.text()));
+      args.push_back(renewals[i].owner.text());
+      args.push_back(ms_text(renewals[i].ttl));
+    }
+    DurableWrites::Written written =
+        co_await writes_.run(scripts::renew, std::move(keys), std::move(args), deadline);
+    // A renewal that a failover may undo is none: another could be granted the name too early.
+    if (!written.confirmed) throw writes_.not_durable(written, Outcome::unknown, "renew");
+    Reply const reply = std::move(written.reply);
+    for (std::size_t i = 0; i < end - begin; ++i) answers.push_back(renewal_of((*reply)[i]));
+  }
+}
+
+asio::awaitable<std::expected<void, Lost>> RedisLeaseStore::release(Name name, Owner owner,
+                                                                    Instant deadline) {
+  std::vector<std::string> keys;
+  keys_.append(name.text(), keys);
+  std::vector<std::string> args{owner.text(), name.text(), keys_.inbox_channel(), "1"};
+  Reply const reply = co_await run_script(connection_, scripts::release, std::move(keys),
+                                          std::move(args), Effect::writes, deadline);
+  auto const answer = reply->integer();
+  if (answer == 1) co_return std::expected<void, Lost>();
+  Lost lost{answer == 2 ? LossReason::expired : LossReason::taken, {}};
+  co_return std::unexpected(std::move(lost));
+}
+
+asio::awaitable<BreakResult> RedisLeaseStore::break_lease(BreakRequest request, Instant deadline) {
+  std::vector<std::string> keys;
+  keys_.append(request.name.text(), keys);
+  std::vector<std::string> args{
+      request.reason,          request.fence == Fence() ? std::string() : request.fence.decimal(),
+      request.now ? "1" : "0", request.name.text(),
+      keys_.inbox_channel(),   "1"};
+  Reply const reply = co_await run_script(connection_, scripts::break_lease, std::move(keys),
+                                          std::move(args), Effect::writes, deadline);
+  switch (reply->integer()) {
+    case 1:
+      co_return BreakResult::asked;
+    case 2:
+      co_return BreakResult::freed;
+    case 3:
+      co_return BreakResult::other_fence;
+    default:
+      co_return BreakResult::not_held;
+  }
+}
+
+asio::awaitable<std::vector<std::optional<LeaseInfo>>> RedisLeaseStore::look_up(
+    std::vector<std::string> names, Instant deadline) {
+  std::vector<std::optional<LeaseInfo>> found;
+  found.reserve(names.size());
+  while (found.size() < names.size()) {
+    auto const begin = found.size();
+    auto const end = std::min(begin + lookups_per_call, names.size());
+    std::vector<std::string> keys;
+    for (auto i = begin; i < end; ++i) {
+      keys.push_back(keys_.lease(names[i]));
+      keys.push_back(keys_.until(names[i]));
+    }
+    std::vector<std::string> args;
+    Reply const reply = co_await run_script(connection_, scripts::find, std::move(keys),
+                                            std::move(args), Effect::reads, deadline);
+    for (auto i = begin; i < end; ++i) {
+      auto const entry = (*reply)[i - begin];
+      auto& into = found.emplace_back();
+      if (!entry.is_array()) continue;
+      auto const record = parse_record(entry[0].text());
+      if (!record) not_ours("find", names[i]);
+      into = info_of(names[i], *record, entry);
+    }
+  }
+  co_return found;
+}
+
+asio::awaitable<std::optional<LeaseInfo>> RedisLeaseStore::find(Name name, Instant deadline) {
+  std::vector<std::string> names{name.text()};
+  std::vector<std::optional<LeaseInfo>> found = co_await look_up(std::move(names), deadline);
+  co_return std::move(found.front());
+}
+
+asio::awaitable<LeasePage> RedisLeaseStore::list(std::string prefix, std::string cursor,
+                                                 std::uint32_t limit, Instant deadline) {
+  check_page_size(limit);
+  LeasePage page;
+  auto first = first_of_page(prefix, cursor);
+  for (bool last = false; !last && page.leases.size() <= limit;) {
+    std::vector<std::string> lists;
+    for (unsigned shard = 0; shard < shards; ++shard) lists.push_back(keys_.names(shard));
+    NameBatch batch = co_await list_names(connection_, std::move(lists), prefix, std::move(first),
+                                          limit + 1, deadline);
+    std::vector<std::optional<LeaseInfo>> found =
+        co_await look_up(std::move(batch.names), deadline);
+    for (auto& lease : found) {
+      if (lease) page.leases.push_back(std::move(*lease));
+    }
+    first = std::move(batch.next);
+    last = batch.last;
+  }
+  if (page.leases.size() > limit) {
+    page.leases.erase(page.leases.begin() + limit, page.leases.end());
+    page.next = page.leases.back().name.text();
+  }
+  co_return page;
+}
+
+/// Behind a grant now and then: names whose holders died and that nobody asked for again.
+asio::awaitable<void> RedisLeaseStore::sweep(unsigned shard) {
+  auto const deadline = env_.now() + sweep_patience;
+  auto const key_of = [this](std::string const& name) { return keys_.lease(name); };
+  auto& from = sweep_from_[shard];
+  from = co_await sweep_names(connection_, keys_.names(shard), key_of, from, deadline);
+}
+
+asio::awaitable<FenceRaise> RedisLeaseStore::raise_fence(Instant deadline) {
+  std::vector<std::string> keys;
+  for (unsigned shard = 0; shard < shards; ++shard) keys.push_back(keys_.counter(shard));
+  std::vector<std::string> args;
+  DurableWrites::Written written =
+      co_await writes_.run(scripts::raise_fence, std::move(keys), std::move(args), deadline);
+  if (!written.confirmed) throw writes_.not_durable(written, Outcome::unknown, "raise fence");
+  Reply const reply = std::move(written.reply);
+  FenceRaise raised;
+  auto const before = (*reply)[0].text();
+  if (!before.empty()) raised.before = Fence(number(before));
+  raised.after = Fence(number((*reply)[1].text()));
+  co_return raised;
+}
+
+}  // namespace holt::redis

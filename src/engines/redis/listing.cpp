@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engines/redis/listing.hpp"
+
+#include "engines/redis/scripting.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace holt::redis {
+namespace {
+
+// A list is looked through after every 4096 names that came in: twice as many must be looked at, or
+// it would grow for ever where nobody removes what he added.
+constexpr int sweep_steps = 32;
+constexpr std::uint32_t swept_at_once = 256;  // so that no call keeps the server for long
+
+}  // namespace
+
+/// A shard that gave all it was asked for may have more: beyond the last name of such a shard the
+/// order is not known yet.
+asio::awaitable<NameBatch> list_names(Connection& connection, std::vector<std::string> lists,
+                                      std::string prefix, std::string first, std::uint32_t count,
+                                      Instant deadline) {
+  std::vector<std::string> args{std::move(first), std::to_string(count)};
+  Reply const reply = co_await run_script(connection, scripts::list, std::move(lists),
+                                          std::move(args), Effect::reads, deadline);
+  NameBatch batch;
+  std::string known_to;
+  bool all = true;
+  for (std::size_t i = 0; i < reply->size(); ++i) {
+    auto const names = (*reply)[i];
+    for (std::size_t n = 0; n < names.size(); ++n) batch.names.emplace_back(names[n].text());
+    if (names.size() < count) continue;
+    std::string last(names[names.size() - 1].text());
+    if (all || last < known_to) known_to = std::move(last);
+    all = false;
+  }
+  std::ranges::sort(batch.names);
+  if (!all) std::erase_if(batch.names, [&](auto const& name) { return name > known_to; });
+  batch.next = known_to + '\0';
+  auto const beyond = std::ranges::find_if(
+      batch.names, [&](auto const& name) { return !name.starts_with(prefix); });
+  batch.last = all || beyond != batch.names.end();
+  batch.names.erase(beyond, batch.names.end());
+  co_return batch;
+}
+
+asio::awaitable<std::string> sweep_names(Connection& connection, std::string list,
+                                         std::function<std::string(std::string const&)> key_of,
+                                         std::string from, Instant deadline) {
+  for (int step = 0; step < sweep_steps; ++step) {
+    std::vector<std::string> lists{list};
+    NameBatch batch = co_await list_names(connection, std::move(lists), std::string(), from,
+                                          swept_at_once, deadline);
+    std::vector<std::string> keys{list};
+    for (auto const& name : batch.names) keys.push_back(key_of(name));
+    [[maybe_unused]] Reply const reply =
+        co_await run_script(connection, scripts::sweep, std::move(keys), std::move(batch.names),
+                            Effect::writes, deadline);
+    from = batch.last ? std::string() : std::move(batch.next);
+    if (batch.last) break;
+  }
+  co_return from;
+}
+
+}  // namespace holt::redis

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engines/redis/place.hpp"
+
+#include "engines/redis/place_options.hpp"
+
+#include <boost/url/encode.hpp>
+#include <boost/url/parse.hpp>
+#include <boost/url/rfc/pchars.hpp>
+#include <boost/url/rfc/unreserved_chars.hpp>
+#include <boost/url/url_view.hpp>
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace holt::redis {
+namespace {
+
+constexpr std::uint16_t sentinel_port = 26379;
+constexpr std::size_t max_sentinels = 99;
+
+/// An address with one host in place of the list of hosts, which is no URL.
+struct Split {
+  std::string url;
+  std::vector<std::string_view> hosts;
+};
+
+Split split_hosts(std::string_view text) {
+  Split split{std::string(text), {}};
+  auto const scheme = text.find("://");
+  if (scheme == std::string_view::npos) return split;
+  auto const start = scheme + 3;
+  auto const end = std::min(text.find_first_of("/?#", start), text.size());
+  // In front of the hosts it belongs to a password, behind them to one that was not encoded: parts
+  // of it would be taken for a host, a database, an option, and shown.
+  if (text.find('@', end) != std::string_view::npos) {
+    refuse_address(
+        "'@' stands behind the host; '/', '?', '#' and '@' in a user or password are "
+        "written %2F, %3F, %23 and %40, and so is '@' elsewhere");
+  }
+  auto const at = text.substr(start, end - start).rfind('@');
+  auto const first = at == std::string_view::npos ? start : start + at + 1;
+  for (auto from = first; from <= end;) {
+    auto const comma = std::min(text.substr(0, end).find(',', from), end);
+    split.hosts.push_back(text.substr(from, comma - from));
+    from = comma + 1;
+  }
+  split.url.replace(first, end - first, split.hosts.front());
+  return split;
+}
+
+boost::urls::url_view parse_url(std::string const& text) {
+  auto const parsed = boost::urls::parse_uri(text);
+  if (!parsed) refuse_address("it is no URL");
+  return *parsed;
+}
+
+Endpoint endpoint_of(boost::urls::url_view const& url, std::uint16_t usual_port) {
+  Endpoint endpoint{url.host_address(), usual_port};
+  if (endpoint.host.empty()) refuse_address("it names no host, or an empty one");
+  if (url.has_port()) {
+    endpoint.port = static_cast<std::uint16_t>(number_in_address(url.port(), "port", 1, 65535));
+  }
+  return endpoint;
+}
+
+void set_database(Place& place, std::string_view path) {
+  if (path.starts_with('/')) path.remove_prefix(1);
+  if (!path.empty()) place.database = number_in_address(path, "database", 0, max_database);
+}
+
+void set_server(Place& place, boost::urls::url_view const& url) {
+  auto endpoint = endpoint_of(url, place.port);
+  place.host = std::move(endpoint.host);
+  place.port = endpoint.port;
+  set_database(place, url.encoded_path());
+}
+
+void set_socket(Place& place, boost::urls::url_view const& url) {
+  if (!url.host_address().empty()) {
+    refuse_address("a socket has no host, and something stands before its path");
+  }
+  place.path = url.path();
+  if (place.path.size() < 2) refuse_address("it names no socket");
+}
+
+void set_sentinels(Place& place, std::vector<std::string_view> const& hosts,
+                   boost::urls::url_view const& url) {
+  if (hosts.size() > max_sentinels) refuse_address("it names too many Sentinels");
+  for (auto const host : hosts) {
+    auto const text = fmt::format("redis://{}", host);
+    place.sentinels.push_back(endpoint_of(parse_url(text), sentinel_port));
+  }
+  auto const segments = url.encoded_segments();
+  if (!segments.empty()) place.service = (*segments.begin()).decode();
+  if (place.service.empty()) refuse_address("it names no service that the Sentinels would know");
+  std::string_view path = url.encoded_path();
+  path.remove_prefix(std::min(path.find('/', 1), path.size()));
+  set_database(place, path);
+}
+
+std::string encoded(std::string_view text) {
+  return boost::urls::encode(text, boost::urls::unreserved_chars);
+}
+
+}  // namespace
+
+std::string to_string(Endpoint const& endpoint) {
+  bool const bare_ipv6 = endpoint.host.find(':') != std::string::npos;
+  return fmt::format("{}:{}", bare_ipv6 ? "[" + endpoint.host + "]" : endpoint.host, endpoint.port);
+}
+
+Place parse_place(std::string_view text) {
+  auto const split = split_hosts(text);
+  auto const url = parse_url(split.url);
+  std::string const scheme(url.scheme());
+  Place place;
+  place.user = url.user();
+  place.password = url.password();
+  if (scheme == "redis+sentinel") {
+    set_sentinels(place, split.hosts, url);
+  } else if (split.hosts.size() > 1) {
+    refuse_address("it names several hosts, which only redis+sentinel:// does");
+  } else if (scheme == "redis+unix") {
+    set_socket(place, url);
+  } else if (scheme == "redis" || scheme == "rediss") {
+    if (scheme == "rediss") place.tls.emplace();
+    set_server(place, url);
+  } else {
+    refuse_address(fmt::format("\"{}:\" is no kind of Redis server", scheme));
+  }
+  if (url.has_fragment()) refuse_address("'#' has no meaning in it; write it as %23");
+  for (auto const& option : url.params()) apply_option(place, option.key, option.value);
+  check_options(place);
+  return place;
+}
+
+std::string Place::url() const {
+  auto const who = user.empty() ? std::string() : encoded(user) + "@";
+  auto const in = database == 0 ? std::string() : fmt::format("/{}", database);
+  if (!path.empty()) {
+    return fmt::format("redis+unix://{}{}{}", who,
+                       boost::urls::encode(path, boost::urls::unreserved_chars + '/'),
+                       database == 0 ? in : fmt::format("?db={}", database));
+  }
+  if (sentinels.empty()) {
+    return fmt::format("{}://{}{}{}", tls ? "rediss" : "redis", who,
+                       to_string(Endpoint{host, port}), in);
+  }
+  std::string hosts;
+  for (auto const& each : sentinels) hosts.append(hosts.empty() ? "" : ",").append(to_string(each));
+  return fmt::format("redis+sentinel://{}{}/{}{}", who, hosts, encoded(service), in);
+}
+
+}  // namespace holt::redis

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engines/redis/record_store.hpp"
+
+#include "contracts/input_rules.hpp"
+#include "engines/redis/errors.hpp"
+#include "engines/redis/listing.hpp"
+#include "engines/redis/scripting.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+namespace holt::redis {
+namespace {
+
+constexpr std::size_t records_per_call = 64;  // of up to 64 KiB each
+constexpr std::uint64_t writes_per_sweep = 4096;
+constexpr std::int64_t longest_ms = std::int64_t{1} << 42U;
+
+std::optional<Record> record_of(std::string const& key, ReplyView const& stored) {
+  if (stored.is_nil()) return std::nullopt;
+  auto const text = stored.text();
+  auto const end = std::min(text.find('\n'), text.size());
+  Record record;
+  record.key = key;
+  auto const [stop, error] = std::from_chars(text.data(), text.data() + end, record.version);
+  if (error != std::errc() || stop != text.data() + end || end == text.size()) {
+    throw failed(ErrorCode::internal, Outcome::unknown, "get",
+                 "what is stored under \"" + key + "\" was not written by Holt",
+                 "somebody else writes keys that begin with holt: on this server");
+  }
+  record.value = text.substr(end + 1);
+  return record;
+}
+
+std::string version_text(std::optional<std::uint64_t> expected) {
+  return expected ? std::to_string(*expected) : std::string();
+}
+
+std::string ttl_text(std::chrono::nanoseconds ttl) {
+  auto const ms = std::chrono::ceil<std::chrono::milliseconds>(ttl).count();
+  return std::to_string(std::clamp<std::int64_t>(ms, 0, longest_ms));
+}
+
+}  // namespace
+
+asio::awaitable<std::optional<Record>> RedisRecordStore::get(std::string key, Instant deadline) {
+  check_key(key);
+  auto const stored = keys_.record(key);
+  Reply const reply =
+      co_await run_command(connection_, command("GET", stored), Effect::reads, "get", deadline);
+  co_return record_of(key, *reply);
+}
+
+asio::awaitable<std::expected<std::uint64_t, Conflict>> RedisRecordStore::put(RecordWrite write,
+                                                                              Instant deadline) {
+  check_key(write.key);
+  check_value(write.value);
+  auto const shard = shard_of(write.key);
+  if (!connection_.is_ready()) co_await connection_.ready("put", deadline);
+  std::vector<std::string> keys{keys_.record(write.key), keys_.counter(shard),
+                                keys_.record_keys(shard)};
+  std::vector<std::string> args{write.key, write.value, version_text(write.expected),
+                                ttl_text(write.ttl), connection_.server().identity};
+  DurableWrites::Written written =
+      co_await writes_.run(scripts::record_put, std::move(keys), std::move(args), deadline);
+  if (!written.confirmed) throw writes_.not_durable(written, Outcome::unknown, "put");
+  Reply const reply = std::move(written.reply);
+  if ((*reply)[0].integer() == 0) {
+    Conflict conflict;
+    conflict.current = record_of(write.key, (*reply)[1]);
+    co_return std::unexpected(std::move(conflict));
+  }
+  std::uint64_t version = 0;
+  auto const text = (*reply)[1].text();
+  std::from_chars(text.data(), text.data() + text.size(), version);
+  if (version % writes_per_sweep == 0) co_await sweep(shard, deadline);
+  co_return version;
+}
+
+/// Keys of records that have ended by themselves.
+asio::awaitable<void> RedisRecordStore::sweep(unsigned shard, Instant deadline) {
+  auto const key_of = [this](std::string const& key) { return keys_.record(key); };
+  try {
+    auto& from = sweep_from_[shard];
+    from = co_await sweep_names(connection_, keys_.record_keys(shard), key_of, from, deadline);
+  } catch (EngineError const&) {
+    co_return;  // the next one does it
+  }
+}
+
+asio::awaitable<std::expected<bool, Conflict>> RedisRecordStore::erase(
+    std::string key, std::optional<std::uint64_t> expected, Instant deadline) {
+  check_key(key);
+  std::vector<std::string> keys{keys_.record(key), keys_.record_keys(shard_of(key))};
+  std::vector<std::string> args{key, version_text(expected)};
+  DurableWrites::Written written =
+      co_await writes_.run(scripts::record_erase, std::move(keys), std::move(args), deadline);
+  if (!written.confirmed) throw writes_.not_durable(written, Outcome::unknown, "erase");
+  Reply const reply = std::move(written.reply);
+  if ((*reply)[0].integer() == 0) {
+    Conflict conflict;
+    conflict.current = record_of(key, (*reply)[1]);
+    co_return std::unexpected(std::move(conflict));
+  }
+  co_return (*reply)[1].integer() != 0;
+}
+
+asio::awaitable<RecordPage> RedisRecordStore::list(std::string prefix, std::string cursor,
+                                                   std::uint32_t limit, Instant deadline) {
+  check_page_size(limit);
+  RecordPage page;
+  auto first = first_of_page(prefix, cursor);
+  for (bool last = false; !last && page.records.size() <= limit;) {
+    std::vector<std::string> lists;
+    for (unsigned shard = 0; shard < shards; ++shard) lists.push_back(keys_.record_keys(shard));
+    NameBatch batch = co_await list_names(connection_, std::move(lists), prefix, std::move(first),
+                                          limit + 1, deadline);
+    for (std::size_t begin = 0; begin < batch.names.size() && page.records.size() <= limit;
+         begin += records_per_call) {
+      auto const end = std::min(begin + records_per_call, batch.names.size());
+      std::vector<std::string> stored;
+      for (auto i = begin; i < end; ++i) stored.push_back(keys_.record(batch.names[i]));
+      std::vector<std::string_view> words{"MGET"};
+      words.insert(words.end(), stored.begin(), stored.end());
+      Reply const reply =
+          co_await run_command(connection_, command(words), Effect::reads, "list", deadline);
+      for (auto i = begin; i < end; ++i) {
+        auto record = record_of(batch.names[i], (*reply)[i - begin]);
+        if (record) page.records.push_back(std::move(*record));
+      }
+    }
+    first = std::move(batch.next);
+    last = batch.last;
+  }
+  if (page.records.size() > limit) {
+    page.records.erase(page.records.begin() + limit, page.records.end());
+    page.next = page.records.back().key;
+  }
+  co_return page;
+}
+
+asio::awaitable<std::int64_t> RedisRecordStore::add(std::string counter, std::int64_t step,
+                                                    Instant deadline) {
+  check_key(counter);
+  auto const key = keys_.number(counter);
+  auto const by = std::to_string(step);
+  DurableWrites::Written written =
+      co_await writes_.run(command("INCRBY", key, by), "add", deadline);
+  if (!written.confirmed) throw writes_.not_durable(written, Outcome::unknown, "add");
+  Reply const reply = std::move(written.reply);
+  co_return reply->integer();
+}
+
+}  // namespace holt::redis

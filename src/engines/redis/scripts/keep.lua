@@ -1,0 +1,3 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- A lease's key outlives the lease by this many ms, so that a late holder hears that it ended.
+local keep = 5000

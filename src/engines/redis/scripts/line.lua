@@ -1,0 +1,88 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Purpose: what acquire, release and break share; they include it, after keep.lua.
+--
+-- A name has four keys, all in the shard's slot:
+--   lease   string  "owner fence state ttl_ms delay_ms acquired_ms request_bytes broken_bytes\n"
+--                   and then request, broken and note. state: 0 held, 1 offered.
+--   queue   zset    owner by its order: priority * 2^44 + a number that grows
+--   until   zset    owner by the time (ms) at which its place is lost
+--   ticket  hash    owner -> what its offer will say behind the state (its delay is 0: an offer
+--                   does not rest); '' -> the growing number
+-- and a shard has two: counter (hash: n the last fence, v the last version of a record, id the
+-- server's identity) and names (zset of the names that have a lease, for listings).
+
+local function now_ms()
+  local time = redis.call('TIME')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
+end
+
+-- The end of the lease and of its rest, in ms from now; not above 0: it is over.
+local function life(lease) return redis.call('PTTL', lease) - keep end
+
+local function parse(record)
+  local owner, fence, state, ttl, delay, acquired, request, broken, rest =
+    string.match(record, '^(%S+) (%d+) (%d) (%d+) (%d+) (%d+) (%d+) (%d+)\n(.*)$')
+  return { owner = owner, fence = fence, state = state, ttl = tonumber(ttl),
+           delay = tonumber(delay), acquired = acquired, request = tonumber(request),
+           broken = tonumber(broken), rest = rest }
+end
+
+local function inbox(owner) return string.match(owner, '^[^.]*') end
+
+-- The next fence of a shard. A counter that does not exist starts at the server's clock, so a flush
+-- cannot bring old numbers back; it is this server's from the first number on, so that nobody takes
+-- it for another's and jumps ahead of the clock. Numbers in Lua are exact up to 2^53.
+local function draw(counter)
+  local n = redis.call('HINCRBY', counter, 'n', 1)
+  if n == 1 then
+    local time = redis.call('TIME')
+    n = time[1] * 1000000 + time[2]
+    local identity = string.match(redis.call('INFO', 'replication'), 'master_replid:(%x+)')
+    redis.call('HSET', counter, 'n', string.format('%.0f', n), 'id', identity)
+  end
+  return string.format('%.0f', n)
+end
+
+-- An owner leaves the line. True: it stood there.
+local function leave(queue, untils, ticket, owner)
+  if redis.call('ZREM', queue, owner) == 0 then return false end
+  redis.call('ZREM', untils, owner)
+  redis.call('HDEL', ticket, owner)
+  if redis.call('EXISTS', queue) == 0 then redis.call('DEL', ticket) end
+  return true
+end
+
+-- Who became third in line learns it, to look when the holder's time ends.
+local function tell_third(queue, channel)
+  local third = redis.call('ZRANGE', queue, 2, 2)[1]
+  if third then redis.call('PUBLISH', channel .. inbox(third), 'near\n' .. third) end
+end
+
+-- Offers the name to the first live waiter, unless that is `unless`. A waiter is dead, and skipped,
+-- when its time is over, when its ticket was lost, or when nobody listens for it (exact: the server
+-- knows all listeners). At most 16 inboxes are tried and 128 places looked at.
+local function pass_on(lease, queue, untils, ticket, counter, names, name, channel, exact, unless)
+  local now, dead, tried = now_ms(), {}, 0
+  for _ = 1, 128 do
+    local head = redis.call('ZRANGE', queue, 0, 0)[1]
+    if not head then return false end
+    local live = tonumber(redis.call('ZSCORE', untils, head) or 0) > now
+    if live and head == unless then return false end
+    local rest = live and not dead[inbox(head)] and redis.call('HGET', ticket, head)
+    leave(queue, untils, ticket, head)
+    if rest then
+      local ttl = tonumber(string.match(rest, '^ (%d+)'))
+      local offer = math.min(math.max(math.floor(ttl / 10), 100), 1000)
+      redis.call('SET', lease, head .. ' ' .. draw(counter) .. ' 1' .. rest, 'PX', offer + keep)
+      redis.call('ZADD', names, 0, name)
+      local heard = redis.call('PUBLISH', channel .. inbox(head), 'offer\n' .. head)
+      if heard > 0 or not exact then return true end
+      redis.call('DEL', lease)
+      redis.call('ZREM', names, name)
+      dead[inbox(head)] = true
+      tried = tried + 1
+      if tried == 16 then return false end
+    end
+  end
+  return false
+end
