@@ -166,8 +166,7 @@ Measured probe_round(Folder const& folder, int port, int workers) {
                   workers, 1, (folder.path() / "acquire.lua").string(), keys,
                   "%o 30000 0 1794799072486 0_0 0 30000 5 holt:probe:inbox: 1 %e 35000 %n",
                   (folder.path() / "release.lua").string(), keys, "%o %n holt:probe:inbox: 1"));
-  return {field(line, "pairs_per_s"), field(line, "p50_us") * 1e-6,
-          field(line, "cpu_us_per_pair")};
+  return {field(line, "pairs_per_s"), field(line, "p50_us") * 1e-6, field(line, "cpu_us_per_pair")};
 }
 
 using Series = std::map<std::string, std::vector<Measured>>;

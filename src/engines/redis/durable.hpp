@@ -25,7 +25,7 @@ class DurableWrites {
  public:
   struct Written {
     Reply reply;
-    int replicas = 0;       ///< how many have it
+    int replicas = 0;  ///< how many have it
     std::chrono::milliseconds waited{};
     bool confirmed = true;  ///< as many as there should be
   };

@@ -161,9 +161,9 @@ std::unique_ptr<Engine> open(Env& env, EngineOptions const& options) {
   }
   auto const place = parse_place(url);
   if (syncguard && place.wait_replicas > 0) {
-    throw InvalidArgument("wait_replicas is not possible with layout=" +
-                          std::string(syncguard->layout->name) +
-                          ": the rest of the fleet does not wait for replicas");
+    throw InvalidArgument(
+        "wait_replicas is not possible with layout=" + std::string(syncguard->layout->name) +
+        ": the rest of the fleet does not wait for replicas");
   }
   auto engine = std::make_unique<RedisEngine>(env, place, options.instance, syncguard);
   engine->connect();
