@@ -36,6 +36,13 @@ std::string Keys::of(unsigned shard, std::string_view rest) const {
   return fmt::format("{}{{{:02x}}}:{}", prefix_, shard, rest);
 }
 
+std::vector<std::string> Keys::of_all(std::string_view rest) const {
+  std::vector<std::string> keys;
+  keys.reserve(shards);
+  for (unsigned shard = 0; shard < shards; ++shard) keys.push_back(of(shard, rest));
+  return keys;
+}
+
 std::string Keys::of(std::string_view name, char kind) const {
   auto key = of(shard_of(name), "");
   key += kind;

@@ -34,6 +34,11 @@ class Keys {
   [[nodiscard]] std::string record_keys(unsigned shard) const { return of(shard, "k"); }
   [[nodiscard]] std::string number(std::string_view key) const { return of(key, 'n'); }
 
+  /// The same of every shard.
+  [[nodiscard]] std::vector<std::string> all_counters() const { return of_all("c"); }
+  [[nodiscard]] std::vector<std::string> all_names() const { return of_all("i"); }
+  [[nodiscard]] std::vector<std::string> all_record_keys() const { return of_all("k"); }
+
   /// An inbox is added to it.
   [[nodiscard]] std::string const& inbox_channel() const { return inbox_channel_; }
   [[nodiscard]] std::string const& everybody_channel() const { return everybody_channel_; }
@@ -41,6 +46,7 @@ class Keys {
  private:
   [[nodiscard]] std::string of(std::string_view name, char kind) const;
   [[nodiscard]] std::string of(unsigned shard, std::string_view rest) const;
+  [[nodiscard]] std::vector<std::string> of_all(std::string_view rest) const;
 
   std::string prefix_;
   std::string inbox_channel_;

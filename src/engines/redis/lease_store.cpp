@@ -296,8 +296,7 @@ asio::awaitable<LeasePage> RedisLeaseStore::list(std::string prefix, std::string
   LeasePage page;
   auto first = first_of_page(prefix, cursor);
   for (bool last = false; !last && page.leases.size() <= limit;) {
-    std::vector<std::string> lists;
-    for (unsigned shard = 0; shard < shards; ++shard) lists.push_back(keys_.names(shard));
+    std::vector<std::string> lists = keys_.all_names();
     NameBatch batch = co_await list_names(connection_, std::move(lists), prefix, std::move(first),
                                           limit + 1, deadline);
     std::vector<std::optional<LeaseInfo>> found =
@@ -324,8 +323,7 @@ asio::awaitable<void> RedisLeaseStore::sweep(unsigned shard) {
 }
 
 asio::awaitable<FenceRaise> RedisLeaseStore::raise_fence(Instant deadline) {
-  std::vector<std::string> keys;
-  for (unsigned shard = 0; shard < shards; ++shard) keys.push_back(keys_.counter(shard));
+  std::vector<std::string> keys = keys_.all_counters();
   std::vector<std::string> args;
   DurableWrites::Written written =
       co_await writes_.run(scripts::raise_fence, std::move(keys), std::move(args), deadline);

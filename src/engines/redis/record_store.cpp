@@ -23,8 +23,9 @@ std::optional<Record> record_of(std::string const& key, ReplyView const& stored)
   auto const end = std::min(text.find('\n'), text.size());
   Record record;
   record.key = key;
-  auto const [stop, error] = std::from_chars(text.data(), text.data() + end, record.version);
-  if (error != std::errc() || stop != text.data() + end || end == text.size()) {
+  auto const version = text.substr(0, end);
+  auto const [stop, error] = std::from_chars(version.begin(), version.end(), record.version);
+  if (error != std::errc() || stop != version.end() || end == text.size()) {
     throw failed(ErrorCode::internal, Outcome::unknown, "get",
                  "what is stored under \"" + key + "\" was not written by Holt",
                  "somebody else writes keys that begin with holt: on this server");
@@ -112,8 +113,7 @@ asio::awaitable<RecordPage> RedisRecordStore::list(std::string prefix, std::stri
   RecordPage page;
   auto first = first_of_page(prefix, cursor);
   for (bool last = false; !last && page.records.size() <= limit;) {
-    std::vector<std::string> lists;
-    for (unsigned shard = 0; shard < shards; ++shard) lists.push_back(keys_.record_keys(shard));
+    std::vector<std::string> lists = keys_.all_record_keys();
     NameBatch batch = co_await list_names(connection_, std::move(lists), prefix, std::move(first),
                                           limit + 1, deadline);
     for (std::size_t begin = 0; begin < batch.names.size() && page.records.size() <= limit;

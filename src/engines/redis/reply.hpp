@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-struct redisReply;
-struct redisReader;
+struct redisReply;   // NOLINT(readability-identifier-naming): hiredis' own
+struct redisReader;  // NOLINT(readability-identifier-naming)
 
 namespace holt::redis {
 

@@ -49,7 +49,7 @@ constexpr auto tcp_options = std::to_array<Option>({
 
 }  // namespace
 
-Socket::Socket(asio::any_io_executor executor) : socket_(std::move(executor)) {}
+Socket::Socket(asio::any_io_executor const& executor) : socket_(executor) {}
 
 Socket::~Socket() = default;
 

@@ -29,7 +29,7 @@ class Socket {
   using Written = std::move_only_function<void(boost::system::error_code)>;
   using Received = std::move_only_function<void(boost::system::error_code, std::size_t)>;
 
-  explicit Socket(asio::any_io_executor executor);
+  explicit Socket(asio::any_io_executor const& executor);
   ~Socket();
   Socket(Socket const&) = delete;
   Socket& operator=(Socket const&) = delete;
