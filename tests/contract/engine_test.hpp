@@ -21,7 +21,7 @@ using namespace std::chrono_literals;
 
 /// What a test asks for beside name and owner; the rest is as usual.
 struct Wish {
-  Nanos ttl = 1s;
+  Nanos ttl = 60s;    ///< long, as a busy machine is slow; an offer then lives for a second
   bool line = false;  ///< stand in line
   Nanos ticket_ttl = 10s;
   int priority = 5;

@@ -176,12 +176,16 @@ TEST_P(LeaseLine, AnOfferLivesATenthOfTheTtlWithinBounds) {
     auto const waiter = client_.owner();
     client_.take("a", holder, {.ttl = 60s});
     client_.wait_for("a", waiter, {.ttl = ttl});
+    auto const before = store_->env().now();
     EXPECT_TRUE(client_.release("a", holder));
     auto const found = client_.find("a");
-    ASSERT_TRUE(found);
-    EXPECT_LE(found->expires_in, offer);
-    EXPECT_GT(found->expires_in, offer - 80ms);
-    EXPECT_TRUE(client_.release("a", waiter));
+    auto const took = store_->env().now() - before;
+    if (took < offer) {
+      ASSERT_TRUE(found);
+      EXPECT_LE(found->expires_in, offer);
+      EXPECT_GE(found->expires_in, offer - took - 1ms);  // a store may count in milliseconds
+    }
+    client_.release("a", waiter);  // it may have ended by itself
   }
 }
 
