@@ -31,7 +31,7 @@ def tree() -> list[str]:
             if f not in SKIPPED_FOLDERS and (not f.startswith(".") or f in SHOWN_FOLDERS)
         )
         for file in sorted(files):
-            if pathlib.Path(file).suffix in SUFFIXES:
+            if pathlib.Path(file).suffix in SUFFIXES and file != ".git":
                 found.append(os.path.relpath(os.path.join(folder, file), ROOT))
     return found
 
