@@ -12,7 +12,7 @@
 #include <vector>
 
 struct redisReply;   // NOLINT(readability-identifier-naming): hiredis' own
-struct redisReader;  // NOLINT(readability-identifier-naming)
+struct redisReader;  // NOLINT(readability-identifier-naming): the same
 
 namespace holt::redis {
 
