@@ -63,7 +63,8 @@ target_compile_options(
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # g++ 12 cannot follow values through coroutine frames and sanitizer checks, and warns wrongly.
   target_compile_options(
-    holt_warnings INTERFACE $<$<BOOL:${HOLT_SANITIZE}>:-Wno-maybe-uninitialized>
+    holt_warnings INTERFACE -Wno-mismatched-new-delete
+                            $<$<BOOL:${HOLT_SANITIZE}>:-Wno-maybe-uninitialized>
                             $<$<STREQUAL:${HOLT_SANITIZE},thread>:-Wno-tsan>)
 else()
   # Clang counts sign conversions to -Wconversion, g++ does not; and it blames us for what

@@ -146,7 +146,7 @@ void Stage::pause(milliseconds time) {
 
 void Stage::end_by_signal() {
   signalfd_siginfo info{};
-  static_cast<void>(::read(signals_.get(), &info, sizeof info));
+  [[maybe_unused]] auto const got = ::read(signals_.get(), &info, sizeof info);
   auto const second = ending_signals();
   ::pthread_sigmask(SIG_UNBLOCK, &second, nullptr);
   throw Failure(static_cast<ExitCode>(128 + info.ssi_signo), "interrupted");

@@ -123,7 +123,7 @@ void Watchdog::guard_until(Instant deadline) noexcept {
   if (armed_) return;  // it looks again when the old deadline has passed
   armed_ = true;
   char const wake = 0;
-  static_cast<void>(::write(pipe_.get(), &wake, 1));
+  [[maybe_unused]] auto const written = ::write(pipe_.get(), &wake, 1);
 }
 
 bool Watchdog::enlist(pid_t group) noexcept {

@@ -75,7 +75,7 @@ int InboxFolder::bind(std::string const& name) {
   // Who may use the store may send: the umask has no say in it.
   struct stat like{};
   if (::fstat(folder_, &like) == 0) {
-    static_cast<void>(::fchmodat(folder_, name.c_str(), like.st_mode & 0666U, 0));
+    [[maybe_unused]] auto const done = ::fchmodat(folder_, name.c_str(), like.st_mode & 0666U, 0);
   }
   return fd;
 }
