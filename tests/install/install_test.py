@@ -63,7 +63,7 @@ class ConsumerTest(InstallCase):
         store = {"HOLT_STORE": f"relay://{self.folder}/relayed.db",
                  "LD_LIBRARY_PATH": str(self.library.parent)}
         [folder] = self.pkg_config("--variable=moduledir")
-        pathlib.Path(folder).mkdir(parents=True)
+        pathlib.Path(folder).mkdir(parents=True, exist_ok=True)
         shutil.copy(BUILD / "tests/module/modules/holt-engine-relay.so", folder)
         self.assert_takes_lock(program, **store)
         self.assert_takes_lock(f"{program}-static", HOLT_ENGINE_PATH=folder, **store)
