@@ -57,7 +57,7 @@ class UsageTest(HoltCase):
             ["lock", "break", "x", "--reason", "y", "--fence", "abc"],
             ["lock", "break", "x", "--reason", "y", "--fence", "-1"],
             ["lock", "list", "--instance", "Upper"], ["lock", "list", "--instance", ""],
-            ["lock", "list", "--store", ""], ["lock", "list", "--store", "redis:/"],
+            ["lock", "list", "--store", ""], ["lock", "list", "--store", "etcd:/"],
             ["lock", "list", "--store", "nonsense://x"],
             ["help", "frob"], ["version", "extra"],
         ))

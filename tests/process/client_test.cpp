@@ -140,7 +140,7 @@ TEST_F(Client, WrongInputIsRefusedBeforeAnyIo) {
   EXPECT_THROW(holt_.try_lock("a", {.note = std::string(4097, 'n')}), InvalidArgument);
   EXPECT_THROW(holt_.list("", "", 0), InvalidArgument);
   EXPECT_THROW(holt_.break_lock("a", ""), InvalidArgument);
-  EXPECT_THROW(open("redis://127.0.0.1"), EngineError);
+  EXPECT_THROW(open("nosuch://127.0.0.1"), EngineError);
   EXPECT_THROW(open(store_.url(), {.instance = "No"}), InvalidArgument);
 }
 
