@@ -251,7 +251,7 @@ class ConfigTest(HoltCase):
         self.assertNotIn("secret@", done.stderr)
 
     def test_a_password_in_a_configuration_file_that_others_can_read(self):
-        self.write("project", "store = 'redis://me:secret@host'\n")
+        self.write("project", "store = 'etcd://me:secret@host'\n")
         self.files["project"].chmod(0o644)
         self.assertIn("Try: chmod 600", self.here(2, "lock", "list").stderr)
         self.files["project"].chmod(0o600)
