@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Functions for tests/: programs from folders, and their registration with ctest.
 
-# intercept_tls_get_addr=0: the leak check at the end walks the thread-local blocks of modules by a
-# count of its own, and crashes now and then when a thread that used one is just going.
-set(asan_options detect_stack_use_after_return=1 strict_string_checks=1 intercept_tls_get_addr=0)
-list(JOIN asan_options ":" asan_options)
+# use_tls=0: the leak check at the end of a program looks into the thread-local memory of other
+# threads, and crashes when one of them is just ending.
 set(HOLT_TEST_ENVIRONMENT
-    "ASAN_OPTIONS=${asan_options}"
+    "ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1" "LSAN_OPTIONS=use_tls=0"
     "UBSAN_OPTIONS=print_stacktrace=1" "TSAN_OPTIONS=halt_on_error=1:die_after_fork=0")
 if(TARGET holt)
   list(APPEND HOLT_TEST_ENVIRONMENT "HOLT_BINARY=$<TARGET_FILE:holt>")
