@@ -23,7 +23,7 @@ void RaiseFenceStep::run(Connection& store) {
     if (row.next()) before = row.integer(0);
   }
   auto const after = (before == 0 ? microseconds_of(env_.wall()) : before) + jump;
-  Query(store, before == 0 ? sql::fence_start : sql::fence_write, instance_, after).run();
+  Query(store, sql::fence_write, instance_, after).run();
   result_ = {Fence(static_cast<std::uint64_t>(before)), Fence(static_cast<std::uint64_t>(after))};
 }
 

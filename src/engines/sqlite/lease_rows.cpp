@@ -54,9 +54,8 @@ Look LeaseRows::look(Name const& name) {
 /// A counter that does not exist starts at the clock, so a lost file cannot bring old numbers back.
 std::uint64_t LeaseRows::draw_fence() {
   HOLT_CHECK(last_fence_ >= 0);
-  bool const first = last_fence_ == 0;
-  last_fence_ = first ? since_epoch_us(wall_) : last_fence_ + 1;
-  Query(store_, first ? sql::fence_start : sql::fence_write, instance_, last_fence_).run();
+  last_fence_ = last_fence_ == 0 ? since_epoch_us(wall_) : last_fence_ + 1;
+  Query(store_, sql::fence_write, instance_, last_fence_).run();
   return static_cast<std::uint64_t>(last_fence_);
 }
 
