@@ -46,6 +46,8 @@ class Typed {
     child_ = ::forkpty(&terminal_, nullptr, nullptr, nullptr);
     if (child_ < 0) throw std::runtime_error("no terminal left");
     if (child_ == 0) {
+      // A shell starts what runs in the background with Ctrl-C ignored, and that is inherited.
+      ::signal(SIGINT, SIG_DFL);
       ::execvp(arguments[0], arguments.data());
       ::_exit(127);
     }
