@@ -84,8 +84,7 @@ TEST(SqliteOtherProcess, DISABLED_Counts) {
   std::ofstream(settings.at("file") + "." + own) << count;
 }
 
-/// SQLite 3.40 loses commits when a checkpoint runs beside a writer (RELIABILITY 49); the way we
-/// do it must not.
+/// SQLite 3.40 loses commits when a checkpoint runs beside a writer; the way we do it must not.
 TEST_F(SqliteProcesses, CheckpointsBesideWritersLoseNothing) {
   {
     auto const engine = open();
@@ -106,7 +105,9 @@ TEST_F(SqliteProcesses, CheckpointsBesideWritersLoseNothing) {
   EXPECT_GT(total, 1000);
   EXPECT_EQ(sql("SELECT value FROM counter WHERE key = 'all'"), total);
   EXPECT_EQ(sql("SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'"), 1);
-  EXPECT_LT(fs::file_size(file() + "-wal"), 8U * 1024 * 1024);
+  // A checkpoint is due every 4 MiB, but the log starts over only when nobody reads it, and on a
+  // crowded machine a reader may have to wait for the processor. Some hundred MiB were written.
+  EXPECT_LT(fs::file_size(file() + "-wal"), 64U * 1024 * 1024);
 }
 
 /// Opens a store that may not exist yet, at the same time as others.
