@@ -66,8 +66,8 @@ class Engine {
   /// - May block its thread: never awaited on Env::executor().
   virtual asio::awaitable<std::vector<Finding>> diagnose(std::chrono::nanoseconds patience) = 0;
 
-  /// Adds 2^32 to the instance's counter of fences in one step, as durably as the engine can; a
-  /// counter that does not exist starts at the clock plus 2^32. Leases that are held keep theirs.
+  /// Adds 2^32 at least to the instance's counter of fences in one step, as durably as the engine
+  /// can; one that does not exist starts at the clock plus 2^32. Leases that are held keep theirs.
   /// Throws EngineError.
   virtual asio::awaitable<FenceRaise> raise_fence(Instant deadline) = 0;
 };

@@ -78,7 +78,7 @@ TEST(RedisSentinel, AFailoverIsFollowed) {
 
   auto& now = store.group.fail_over_by_kill();
   auto const after = take_when_possible(client, Name("x"), client.owner());
-  EXPECT_GE(after.value(), before.value() + (std::uint64_t{1} << 32U));
+  EXPECT_GT(after, before);
   EXPECT_TRUE(holds(now, "x"));
   // Its holder finds that the lease is still there, or that it is gone.
   auto const renewed = client.renew(Name("kept"), kept, 60s);

@@ -22,6 +22,9 @@ constexpr std::string_view disabled_hint =
     "the server does not know this command, or it was renamed or disabled in its configuration";
 constexpr std::string_view strangers_hint =
     "somebody else writes keys that begin with holt: on this server";
+constexpr std::string_view used_up_hint =
+    "the counter is as high as it can be, which takes centuries or a stranger's write: use another "
+    "instance";
 constexpr std::string_view role_hint =
     "this server is a replica now: name the master in the store's address";
 
@@ -55,6 +58,9 @@ constexpr auto refusals = std::to_array<Refusal>({
     {"BUSY", service_unavailable, not_applied, false,
      "a script of somebody else keeps the server busy: SCRIPT KILL on it ends that"},
     {"WRONGTYPE", internal, unknown, false, strangers_hint},
+    // Scripts of ours say these.
+    {"FENCES", internal, not_applied, false, used_up_hint},
+    {"VERSIONS", internal, not_applied, false, used_up_hint},
     // A script of ours cannot make sense of what it read.
     {"ERR user_script:", internal, unknown, false, strangers_hint},
     {"user_script:", internal, unknown, false, strangers_hint},

@@ -6,7 +6,8 @@
 --          6 '1' to stand in line, 7 ticket_ttl_ms, 8 priority, 9 channel of inboxes, 10 '1' if a
 --          count of listeners is exact, 11 the server's identity or '', 12 ms that the key lives
 --          (ttl, delay and keep), 13.. the names
--- Result:  {1, fence, ...} or {0, which name, record, ms until it may be free, place}
+-- Result:  {1, fence, ...} or {0, which name, record, ms until it may be free, place}; the error
+--          FENCES when there is no number left
 -- Atomic:  a script runs alone; all names are looked at before the first is written, and a fence is
 --          drawn after that.
 
@@ -14,19 +15,20 @@
 -- done for that, and in the fewest steps.
 if #KEYS == 6 and ARGV[11] == '' and redis.call('EXISTS', KEYS[1], KEYS[2]) == 0 then
   local n = redis.call('HINCRBY', KEYS[5], 'n', 1)
-  if n > 1 then
+  if n > 1 and n <= 9007190664806400 then  -- last_number in numbers.lua
     local fence = string.format('%.0f', n)
     redis.call('SET', KEYS[1], ARGV[1] .. ' ' .. fence .. ' 0 ' .. ARGV[2] .. ' ' .. ARGV[3] ..
                ' ' .. ARGV[4] .. ARGV[5], 'PX', ARGV[12])
     redis.call('ZADD', KEYS[6], '0', ARGV[13])
     return { 1, fence }
   end
-  redis.call('HDEL', KEYS[5], 'n')  -- a counter that did not exist: the long way starts it
+  -- A counter that did not exist is started the long way, and one that is used up is refused there.
+  redis.call('HINCRBY', KEYS[5], 'n', -1)
 end
 
 -- include keep.lua
--- include line.lua
 -- include numbers.lua
+-- include line.lua
 local owner, ttl, delay, acquired, tail = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local channel, exact, identity = ARGV[9], ARGV[10] == '1', ARGV[11]
 local mine = owner .. ' '
@@ -100,7 +102,10 @@ if busy then
 end
 
 local fences = {}
-for i = 1, count do fences[i] = found[i] and found[i].fence or draw(KEYS[i * 6 - 1]) end
+for i = 1, count do
+  fences[i] = found[i] and found[i].fence or draw(KEYS[i * 6 - 1], 'n')
+  if not fences[i] then return redis.error_reply('FENCES are used up') end
+end
 
 local answer = { 1 }
 for i = 1, count do

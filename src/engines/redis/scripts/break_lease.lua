@@ -6,6 +6,7 @@
 -- Result:  1 asked, 2 freed, 0 nobody holds it, 3 held under another fence
 -- Atomic:  a script runs alone.
 -- include keep.lua
+-- include numbers.lua
 -- include line.lua
 local lease, queue, untils, ticket, counter, names = unpack(KEYS)
 local reason, fence, at_once, name, channel = ARGV[1], ARGV[2], ARGV[3] == '1', ARGV[4], ARGV[5]

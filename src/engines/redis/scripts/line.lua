@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Purpose: what acquire, release and break share; they include it, after keep.lua.
+-- Purpose: what acquire, release and break share; they include it, after keep.lua and numbers.lua.
 --
 -- A name has four keys, all in the shard's slot:
 --   lease   string  "owner fence state ttl_ms delay_ms acquired_ms request_bytes broken_bytes\n"
@@ -8,8 +8,8 @@
 --   until   zset    owner by the time (ms) at which its place is lost
 --   ticket  hash    owner -> what its offer will say behind the state (its delay is 0: an offer
 --                   does not rest); '' -> the growing number
--- and a shard has two: counter (hash: n the last fence, v the last version of a record, id the
--- server's identity) and names (zset of the names that have a lease, for listings).
+-- and a shard has two: counter (numbers.lua) and names (zset of the names that have a lease, for
+-- listings).
 
 local function now_ms()
   local time = redis.call('TIME')
@@ -28,20 +28,6 @@ local function parse(record)
 end
 
 local function inbox(owner) return string.match(owner, '^[^.]*') end
-
--- The next fence of a shard. A counter that does not exist starts at the server's clock, so a flush
--- cannot bring old numbers back; it is this server's from the first number on, so that nobody takes
--- it for another's and jumps ahead of the clock. Numbers in Lua are exact up to 2^53.
-local function draw(counter)
-  local n = redis.call('HINCRBY', counter, 'n', 1)
-  if n == 1 then
-    local time = redis.call('TIME')
-    n = time[1] * 1000000 + time[2]
-    local identity = string.match(redis.call('INFO', 'replication'), 'master_replid:(%x+)')
-    redis.call('HSET', counter, 'n', string.format('%.0f', n), 'id', identity)
-  end
-  return string.format('%.0f', n)
-end
 
 -- An owner leaves the line. True: it stood there.
 local function leave(queue, untils, ticket, owner)
@@ -69,11 +55,13 @@ local function pass_on(lease, queue, untils, ticket, counter, names, name, chann
     local live = tonumber(redis.call('ZSCORE', untils, head) or 0) > now
     if live and head == unless then return false end
     local rest = live and not dead[inbox(head)] and redis.call('HGET', ticket, head)
+    local fence = rest and draw(counter, 'n')
+    if rest and not fence then return false end  -- used up, as the next who asks is told
     leave(queue, untils, ticket, head)
     if rest then
       local ttl = tonumber(string.match(rest, '^ (%d+)'))
       local offer = math.min(math.max(math.floor(ttl / 10), 100), 1000)
-      redis.call('SET', lease, head .. ' ' .. draw(counter) .. ' 1' .. rest, 'PX', offer + keep)
+      redis.call('SET', lease, head .. ' ' .. fence .. ' 1' .. rest, 'PX', offer + keep)
       redis.call('ZADD', names, 0, name)
       local heard = redis.call('PUBLISH', channel .. inbox(head), 'offer\n' .. head)
       if heard > 0 or not exact then return true end

@@ -16,6 +16,7 @@ if record and string.sub(record, 1, #ARGV[1] + 1) == ARGV[1] .. ' ' and
   return 1
 end
 
+-- include numbers.lua
 -- include line.lua
 local lease, queue, untils, ticket, counter, names = unpack(KEYS)
 local owner, name, channel, exact = ARGV[1], ARGV[2], ARGV[3], ARGV[4] == '1'
