@@ -31,9 +31,20 @@ std::int64_t ms(Nanos span) {
 
 std::string ms_text(Nanos span) { return std::to_string(ms(span)); }
 
-/// A lease's key outlives the lease, as scripts/keep.lua says.
+/// By how much a lease's key outlives the lease: what scripts/keep.lua says to all scripts.
+consteval std::int64_t kept_by_scripts() {
+  constexpr std::string_view mark = "local keep = ";
+  auto const& text = scripts::renew.text;
+  std::int64_t kept = 0;
+  for (auto at = text.find(mark) + mark.size(); text.at(at) != '\n'; ++at) {
+    kept = kept * 10 + (text.at(at) - '0');
+  }
+  return kept;
+}
+constexpr std::int64_t keep_ms = kept_by_scripts();
+static_assert(keep_ms >= 1000 && keep_ms <= 60'000);
+
 std::string key_life(LeaseRequest const& request) {
-  constexpr std::int64_t keep_ms = 5000;
   return std::to_string(ms(request.ttl) + ms(request.delay) + keep_ms);
 }
 
