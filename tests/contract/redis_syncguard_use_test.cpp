@@ -43,6 +43,13 @@ TEST_F(Syncguard, WhatTheWireHasNoPlaceForIsRefusedBeforeAnyIo) {
   EXPECT_THROW(static_cast<void>(store_.open("other")), InvalidArgument);
 }
 
+TEST_F(Syncguard, ReplicasAreNotWaitedFor) {
+  auto const error = thrown_by<InvalidArgument>([&] {
+    static_cast<void>(open_engine(store_.env(), {store_.url() + "&wait_replicas=1", "default"}));
+  });
+  EXPECT_THAT(error.what(), HasSubstr("wait_replicas is not possible with layout=syncguard"));
+}
+
 TEST_F(Syncguard, ALockOfTheFleetInPlaceOfACounterIsSaidAndNothingIsTaken) {
   foreign(30'000, 30'000, "fence:syncguard:" + std::string(name));
   auto const error = thrown_by<EngineError>([&] { client_.acquire(name, client_.owner()); });

@@ -167,6 +167,7 @@ TEST_F(RedisPlaceTest, MistakesAreSaid) {
       {"redis://a,b", "only redis+sentinel:// does"},
       {"redis://db#x", "write it as %23"},
       {"redis://db?colour=red", "no option \"colour\" for it (there are timeout, password_file,"},
+      {"redis://db?colour=red", ", wait_timeout, layout)"},
       {"redis://db?ca_file=/x", "no option \"ca_file\""},
       {"redis://db?db=1", "no option \"db\""},
       {"redis://db?eviction=no", "eviction can only be allow"},
