@@ -59,7 +59,7 @@ TEST_P(EngineWatchOrNot, AnswersNullWhereItCannotTellAndOnlyThere) {
   EXPECT_EQ(watch != nullptr, store_->hints_at_changes());
 }
 
-HOLT_ON_EVERY_ENGINE(EngineWatchOrNot);
+HOLT_ON_EVERY_STORE(EngineWatchOrNot);
 
 TEST_P(EngineWatch, HintsAtEveryKindOfChange) {
   auto const watch = client_.engine().watch(hints_.counter());
@@ -119,7 +119,7 @@ TEST_P(EngineWatch, SeveralWatchTheSame) {
   EXPECT_TRUE(others.more_than(0));
 }
 
-HOLT_ON_EVERY_ENGINE(EngineWatch);
+HOLT_ON_EVERY_STORE(EngineWatch);
 
 class HoltWatch : public EngineTest {
  protected:

@@ -38,7 +38,6 @@ class RedisTestStore : public TestStore {
   [[nodiscard]] std::string url() const override { return server_.url(); }
   [[nodiscard]] Env& env() override { return env_; }
   void advance(std::chrono::nanoseconds by) override;
-  [[nodiscard]] bool hints_at_changes() const override { return false; }
   [[nodiscard]] RedisServer& server() { return server_; }
 
  protected:
@@ -58,7 +57,6 @@ class RedisTlsTestStore final : public TestStore {
   [[nodiscard]] std::string url() const override;
   [[nodiscard]] Env& env() override { return env_; }
   void advance(std::chrono::nanoseconds by) override;
-  [[nodiscard]] bool hints_at_changes() const override { return false; }
   /// Shared by the stores of this kind; made when it is first asked for.
   [[nodiscard]] static RedisServer& server();
 
@@ -85,7 +83,6 @@ class RedisSentinelTestStore final : public TestStore {
   [[nodiscard]] std::string url() const override { return group().url(); }
   [[nodiscard]] Env& env() override { return env_; }
   void advance(std::chrono::nanoseconds by) override;
-  [[nodiscard]] bool hints_at_changes() const override { return false; }
   /// Shared by the stores of this kind; made when it is first asked for.
   [[nodiscard]] static RedisSentinels& group();
 

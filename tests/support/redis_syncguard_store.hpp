@@ -15,6 +15,7 @@ class RedisSyncguardTestStore final : public RedisTestStore {
   [[nodiscard]] std::string url() const override {
     return server().url() + "?layout=syncguard&prefix=fleet";
   }
+  [[nodiscard]] bool hints_at_changes() const override { return false; }
 };
 
 [[nodiscard]] std::vector<Exclusion> not_in_syncguard();

@@ -61,6 +61,20 @@ TEST(RedisLayoutTest, KeysOfANameLieInItsShardsSlot) {
   EXPECT_EQ(keys.record_keys(3), "holt:default:{03}:k");
 }
 
+TEST(RedisLayoutTest, KeysOfALeaseAreToldFromOthers) {
+  Keys const keys("default");
+  std::vector<std::string> all;
+  keys.append("x", all);
+  for (auto const& key : all) {
+    EXPECT_TRUE(key.starts_with(keys.shards_prefix())) << key;
+    EXPECT_EQ(keys.is_about_a_lease(key), key.ends_with("l:x") || key.ends_with("q:x")) << key;
+  }
+  for (auto const& key : {keys.record("l:x"), keys.number("q:x"), keys.record_keys(3), "holt:"s,
+                          "holt:default:{23}:"s, "holt:default:{23}:l"s, "holt:other:{23}:l:x"s}) {
+    EXPECT_FALSE(keys.is_about_a_lease(key)) << key;
+  }
+}
+
 TEST(RedisLayoutTest, ARecordIsReadAsItWasWritten) {
   auto const read = parse_record(record);
   ASSERT_TRUE(read);

@@ -39,7 +39,7 @@ void Connection::listen(Push push, std::function<void()> lost) {
 }
 
 void Connection::on_connected(std::function<void()> connected) {
-  state_->on_connected = std::move(connected);
+  state_->on_connected.push_back(std::move(connected));
 }
 
 void Connection::leave() {

@@ -54,7 +54,7 @@ class Connection {
   /// For a connection that subscribes: called with each message, and when the connection is lost.
   void listen(Push push, std::function<void()> lost);
 
-  /// Called whenever it has connected; set before the first call.
+  /// Called whenever it has connected, beside those that were given before; before the first call.
   void on_connected(std::function<void()> connected);
   /// Leaves this server, if connected; the next call connects again.
   void leave();

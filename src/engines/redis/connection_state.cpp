@@ -96,7 +96,7 @@ void Connection::State::connected(Greeting greeting) {
   pause = first_pause;
   trouble.reset();
   server = {attempts, std::move(greeting.identity), std::move(greeting.version)};
-  if (on_connected) on_connected();
+  for (auto const& tell : on_connected) tell();
   auto woken = std::exchange(waiters, {});
   for (auto& waiter : woken) waiter.done(nullptr, Reply());
 }

@@ -74,7 +74,7 @@ struct Connection::State : std::enable_shared_from_this<State> {
   bool closed = false;   ///< not on the executor: whoever closes
   Push push;
   std::function<void()> lost;
-  std::function<void()> on_connected;
+  std::vector<std::function<void()>> on_connected;
   Stage stage = Stage::idle;
   Server server;
   std::uint64_t attempts = 0;

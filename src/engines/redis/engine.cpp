@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engines/redis/engine.hpp"
 
+#include "engines/redis/change_hints.hpp"
 #include "engines/redis/connection.hpp"
 #include "engines/redis/diagnose.hpp"
 #include "engines/redis/durable.hpp"
@@ -58,11 +59,13 @@ struct Parts {
       : keys(instance),
         connection(env, place),
         signals(env, place, connection, keys),
+        changes(env, place, connection, keys),
         writes(env, place, connection),
         leases(env, connection, writes, signals, keys),
         records(connection, writes, keys) {}
   /// Calls under way end here, while all they use is there.
   ~Parts() {
+    changes.close();
     signals.close();
     writes.connection().close();
     connection.close();
@@ -73,6 +76,7 @@ struct Parts {
   Keys keys;
   Connection connection;
   RedisSignalBus signals;
+  ChangeHints changes;
   DurableWrites writes;
   RedisLeaseStore leases;
   RedisRecordStore records;
@@ -125,7 +129,10 @@ class RedisEngine final : public Engine {
   }
   [[nodiscard]] std::string const& url() const override { return url_; }
   void on_gone(std::function<void(std::string reason)> /*gone*/) override {}
-  std::unique_ptr<ChangeWatch> watch(std::function<void()> /*changed*/) override { return nullptr; }
+  std::unique_ptr<ChangeWatch> watch(std::function<void()> changed) override {
+    if (parts_->syncguard) return nullptr;
+    return parts_->changes.watch(std::move(changed));
+  }
   asio::awaitable<std::vector<Finding>> diagnose(std::chrono::nanoseconds patience) override {
     std::vector<Finding> findings =
         co_await redis::diagnose(env_, place_, parts_->connection, parts_->keys, patience);

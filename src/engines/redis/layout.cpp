@@ -61,6 +61,13 @@ void Keys::append(std::string_view name, std::vector<std::string>& keys) const {
   keys.push_back(base + "i");
 }
 
+bool Keys::is_about_a_lease(std::string_view key) const {
+  constexpr std::string_view shard = "{00}:";
+  if (!key.starts_with(prefix_) || key.size() < prefix_.size() + shard.size() + 2) return false;
+  auto const rest = key.substr(prefix_.size() + shard.size());
+  return rest.starts_with("l:") || rest.starts_with("q:");
+}
+
 std::optional<LeaseRecord> parse_record(std::string_view text) {
   auto const line_end = text.find('\n');
   if (line_end == std::string_view::npos) return std::nullopt;

@@ -39,6 +39,11 @@ class Keys {
   [[nodiscard]] std::vector<std::string> all_names() const { return of_all("i"); }
   [[nodiscard]] std::vector<std::string> all_record_keys() const { return of_all("k"); }
 
+  /// What every key of this instance begins with.
+  [[nodiscard]] std::string shards_prefix() const { return prefix_ + "{"; }
+  /// Whether one of them, lease or line, says something of a lease.
+  [[nodiscard]] bool is_about_a_lease(std::string_view key) const;
+
   /// An inbox is added to it.
   [[nodiscard]] std::string const& inbox_channel() const { return inbox_channel_; }
   [[nodiscard]] std::string const& everybody_channel() const { return everybody_channel_; }
