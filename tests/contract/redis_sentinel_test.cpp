@@ -9,6 +9,7 @@
 
 #include <gmock/gmock.h>
 
+#include <fstream>
 #include <optional>
 #include <string>
 
@@ -16,11 +17,15 @@ namespace holt::test {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 /// A group of this test's own, on the machine's clock.
 class GroupStore final : public TestStore {
  public:
-  GroupStore() { use_built_modules(); }
+  explicit GroupStore(RedisOptions const& servers = {}, std::string const& sentinel_password = {})
+      : group(servers, sentinel_password) {
+    use_built_modules();
+  }
   [[nodiscard]] std::string url() const override { return group.url() + options; }
   [[nodiscard]] Env& env() override { return env_; }
   /// Of the clients only: as if nothing had been asked for so long.
@@ -149,6 +154,45 @@ TEST(RedisSentinel, TheyMustKnowTheService) {
   } catch (EngineError const& error) {
     EXPECT_THAT(error.what(), HasSubstr("does not know this service"));
     EXPECT_THAT(error.hint(), HasSubstr("is the service's name right"));
+  }
+}
+
+TEST(RedisSentinel, TheyAndTheServersMayBeBehindTls) {
+  GroupStore store({.tls = RedisOptions::Tls::mutual});
+  Client client(store);
+  auto const before = client.take(Name("x"), client.owner(), {.ttl = 30s});
+  EXPECT_TRUE(holds(store.group.master(), "x"));
+  RedisSentinels::await_replicas(store.group.master(), 2);
+  auto& now = store.group.fail_over_by_kill();
+  EXPECT_GT(take_when_possible(client, Name("{x}"), client.owner()), before);
+  EXPECT_TRUE(holds(now, "{x}"));
+
+  TlsFiles const others;
+  auto url = store.url();
+  url.replace(url.find(store.group.tls().ca()), store.group.tls().ca().size(), others.ca());
+  try {
+    static_cast<void>(open_engine(store.env(), {url, "default"}));
+    FAIL() << "it was opened";
+  } catch (EngineError const& error) {
+    EXPECT_THAT(error.what(), HasSubstr("signed by an authority that is not trusted"));
+  }
+}
+
+TEST(RedisSentinel, TheyMayHaveAPasswordOfTheirOwn) {
+  GroupStore store({}, "sesame");
+  EXPECT_THAT(failure_of(store), HasSubstr("NOAUTH"));
+  TemporaryFolder const folder;
+  std::ofstream(folder.file("wrong")) << "barley\n";
+  store.options = "?sentinel_password_file=" + folder.file("wrong");
+  auto const said = failure_of(store);
+  EXPECT_THAT(said, HasSubstr("WRONGPASS"));
+  EXPECT_THAT(said, Not(HasSubstr("barley")));
+  std::ofstream(folder.file("right")) << "sesame\n";
+  auto const file = "sentinel_password_file=" + folder.file("right");
+  for (auto const& options : {"?" + file, "?sentinel_user=default&" + file}) {
+    store.options = options;
+    Client client(store);
+    client.take(Name(options), client.owner(), {.ttl = 30s});
   }
 }
 

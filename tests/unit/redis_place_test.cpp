@@ -111,6 +111,15 @@ TEST_F(RedisPlaceTest, Sentinels) {
   EXPECT_EQ(one.url(), "redis+sentinel://ann@h1:26379/main");
 }
 
+TEST_F(RedisPlaceTest, SentinelsBehindTls) {
+  auto const place = parse_place("rediss+sentinel://h1,h2:1002/main/1?ca_file=/etc/ca.pem");
+  ASSERT_TRUE(place.tls);
+  EXPECT_EQ(place.tls->ca_file, "/etc/ca.pem");
+  EXPECT_EQ(place.sentinels.size(), 2U);
+  EXPECT_EQ(place.url(), "rediss+sentinel://h1:26379,h2:1002/main/1");
+  EXPECT_FALSE(parse_place("redis+sentinel://h1/main").tls);
+}
+
 TEST_F(RedisPlaceTest, SentinelsHavePasswordsOfTheirOwn) {
   auto const file = file_with("open\n");
   auto const place = parse_place("redis+sentinel://:data@h1/main?sentinel_user=watch&" +
@@ -121,9 +130,10 @@ TEST_F(RedisPlaceTest, SentinelsHavePasswordsOfTheirOwn) {
 }
 
 TEST_F(RedisPlaceTest, WhatUrlSaysLeadsToTheSamePlace) {
-  for (auto const* const text : {"redis://db", "redis://[fe80::1]:7000/9", "redis://a%40b@db",
-                                 "rediss://db:6380/2", "redis+unix:///run/a%3Fb.sock?db=5",
-                                 "redis+sentinel://a,b:2,c/main/3", "redis+sentinel://u@a/s%2Ft"}) {
+  for (auto const* const text :
+       {"redis://db", "redis://[fe80::1]:7000/9", "redis://a%40b@db", "rediss://db:6380/2",
+        "redis+unix:///run/a%3Fb.sock?db=5", "redis+sentinel://a,b:2,c/main/3",
+        "redis+sentinel://u@a/s%2Ft", "rediss+sentinel://a,b/main"}) {
     auto const place = parse_place(text);
     auto const again = parse_place(place.url());
     EXPECT_EQ(again.url(), place.url()) << text;
@@ -179,6 +189,7 @@ TEST_F(RedisPlaceTest, MistakesAreSaid) {
       {"redis+unix://db/path", "a socket has no host"},
       {"redis+unix:///", "names no socket"},
       {"redis+sentinel://a,b", "names no service"},
+      {"redis+sentinel://a,b/s?ca_file=/x", "no option \"ca_file\""},
       {"redis+sentinel://a,,b/s", "an empty one"},
       {"redis+sentinel://a,b:x/s", "its port is no number"},
       {"redis+sentinel://a,b/s/x", "its database is no number"},

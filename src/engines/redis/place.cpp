@@ -116,7 +116,8 @@ Place parse_place(std::string_view text) {
   Place place;
   place.user = url.user();
   place.password = url.password();
-  if (scheme == "redis+sentinel") {
+  if (scheme == "redis+sentinel" || scheme == "rediss+sentinel") {
+    if (scheme == "rediss+sentinel") place.tls.emplace();
     set_sentinels(place, split.hosts, url);
   } else if (split.hosts.size() > 1) {
     refuse_address("it names several hosts, which only redis+sentinel:// does");
@@ -148,7 +149,8 @@ std::string Place::url() const {
   }
   std::string hosts;
   for (auto const& each : sentinels) hosts.append(hosts.empty() ? "" : ",").append(to_string(each));
-  return fmt::format("redis+sentinel://{}{}/{}{}", who, hosts, encoded(service), in);
+  return fmt::format("{}+sentinel://{}{}/{}{}", tls ? "rediss" : "redis", who, hosts,
+                     encoded(service), in);
 }
 
 }  // namespace holt::redis

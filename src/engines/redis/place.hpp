@@ -5,6 +5,7 @@
 //   rediss://...                              the same with TLS
 //   redis+unix:///path/of/socket[?db=N&...]   credentials as above, before the path
 //   redis+sentinel://[user:password@]host[:port],host[:port],.../service[/database][?...]
+//   rediss+sentinel://...                     the same with TLS, to Sentinels and servers
 // Options: place_options.cpp.
 
 #include <chrono>
@@ -46,7 +47,7 @@ struct Place {
   std::string user;      ///< empty: the server's default user
   std::string password;  ///< empty: none
   int database = 0;
-  std::optional<TlsOptions> tls;  ///< nothing: in the clear
+  std::optional<TlsOptions> tls;  ///< nothing: in the clear; to Sentinels too
   std::vector<Endpoint> sentinels;
   std::string service;  ///< what Sentinels call the master and its replicas
   Credentials sentinel;

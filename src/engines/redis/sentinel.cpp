@@ -197,6 +197,7 @@ asio::awaitable<void> Sentinels::State::connect(std::size_t number) {
   auto where = Place();
   where.host = lines[number].at.host;
   where.port = lines[number].at.port;
+  where.tls = place.tls;
   auto const made = std::make_shared<Socket>(env.executor());
   lines[number].socket = made;
   lines[number].reader = ReplyReader();

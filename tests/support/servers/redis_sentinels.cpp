@@ -11,30 +11,29 @@ namespace {
 
 using namespace std::chrono_literals;
 
-void write_config(std::string const& path, std::uint16_t port, std::string const& folder,
-                  std::string const& service, std::uint16_t master_port) {
+std::vector<std::string> tls_lines(TlsFiles const& files) {
+  return {"tls-ca-cert-file " + files.ca(), "tls-cert-file " + files.server_certificate(),
+          "tls-key-file " + files.server_key(), "tls-auth-clients yes", "tls-replication yes"};
+}
+
+std::vector<std::string> service_lines(std::string const& service, std::uint16_t master_port) {
   auto const of_service = [&](std::string const& setting) {
     return "sentinel " + setting + " " + service + " ";
   };
-  std::ofstream file(path);
-  file << "bind 127.0.0.1\n"
-       << "port " << port << "\n"
-       << "dir " << folder << "\n"
-       << "protected-mode no\n"
-       << of_service("monitor") << "127.0.0.1 " << master_port << " 2\n"
-       << of_service("down-after-milliseconds") << "1000\n"
-       << of_service("failover-timeout") << "2000\n"
-       << of_service("parallel-syncs") << "2\n";
-  if (!file.flush()) throw std::runtime_error("cannot write " + path);
+  return {of_service("monitor") + "127.0.0.1 " + std::to_string(master_port) + " 2",
+          of_service("down-after-milliseconds") + "1000", of_service("failover-timeout") + "2000",
+          of_service("parallel-syncs") + "2"};
 }
 
 }  // namespace
 
-RedisSentinel::RedisSentinel(std::string const& service, std::uint16_t master_port)
-    : service_(service) {
+RedisSentinel::RedisSentinel(std::string const& service, std::uint16_t master_port,
+                             SentinelOptions options)
+    : service_(service), options_(std::move(options)) {
   on_free_ports([&] {
     port_ = ReservedPort();
-    write_config(folder_.file("sentinel.conf"), port(), folder_.path(), service, master_port);
+    tls_port_ = ReservedPort();
+    write_config(service_lines(service, master_port));
     SpawnPlan plan;
     plan.command = {"redis-server", folder_.file("sentinel.conf"), "--sentinel"};
     plan.folder = folder_.path();
@@ -45,6 +44,30 @@ RedisSentinel::RedisSentinel(std::string const& service, std::uint16_t master_po
   });
   // On a busy machine it would think that its clock was wrong, and do nothing for half a minute.
   connect().done({"SENTINEL", "DEBUG", "tilt-trigger", "60000"});
+}
+
+void RedisSentinel::write_config(std::vector<std::string> lines) const {
+  lines.insert(lines.begin(), {"bind 127.0.0.1", "port " + std::to_string(port()),
+                               "dir " + folder_.path(), "protected-mode no"});
+  if (!options_.password.empty()) {
+    lines.push_back("requirepass " + options_.password);
+    lines.push_back("sentinel sentinel-pass " + options_.password);
+  }
+  if (options_.tls != nullptr) {
+    auto const more = tls_lines(*options_.tls);
+    lines.push_back("tls-port " + std::to_string(tls_port()));
+    lines.insert(lines.end(), more.begin(), more.end());
+  }
+  auto const path = folder_.file("sentinel.conf");
+  std::ofstream file(path);
+  for (auto const& line : lines) file << line << '\n';
+  if (!file.flush()) throw std::runtime_error("cannot write " + path);
+}
+
+RedisClient RedisSentinel::connect() const {
+  RedisClient client(port());
+  if (!options_.password.empty()) client.done({"AUTH", options_.password});
+  return client;
 }
 
 std::uint16_t RedisSentinel::master_port() const {
@@ -69,15 +92,22 @@ bool RedisSentinel::knows(int replicas, int sentinels) const {
          field("num-other-sentinels") == std::to_string(sentinels);
 }
 
-RedisSentinels::RedisSentinels(RedisOptions const& options) {
-  servers_[0] = std::make_unique<RedisServer>(options);
-  auto replica = options;
-  replica.config.push_back("replicaof 127.0.0.1 " + std::to_string(servers_[0]->port()));
+RedisSentinels::RedisSentinels(RedisOptions const& options, std::string sentinel_password) {
+  auto master = options;
+  if (options.tls != RedisOptions::Tls::none) {
+    tls_ = std::make_unique<TlsFiles>();
+    auto const more = tls_lines(*tls_);
+    master.config.insert(master.config.end(), more.begin(), more.end());
+  }
+  servers_[0] = std::make_unique<RedisServer>(master);
+  auto replica = master;
+  replica.config.push_back("replicaof 127.0.0.1 " + std::to_string(port_of(*servers_[0])));
   for (auto* server : {&servers_[1], &servers_[2]})
     *server = std::make_unique<RedisServer>(replica);
   await_replicas(*servers_[0], 2);
+  SentinelOptions const watching{std::move(sentinel_password), tls_.get()};
   for (auto& sentinel : sentinels_) {
-    sentinel = std::make_unique<RedisSentinel>(service, servers_[0]->port());
+    sentinel = std::make_unique<RedisSentinel>(service, port_of(*servers_[0]), watching);
   }
   await_agreement();
 }
@@ -100,11 +130,15 @@ void RedisSentinels::look_every(std::string const& info_ms, std::string const& p
 }
 
 std::string RedisSentinels::url() const {
-  std::string text = "redis+sentinel://";
+  std::string text = tls_ ? "rediss+sentinel://" : "redis+sentinel://";
   for (auto const& sentinel : sentinels_) {
-    text += (text.ends_with('/') ? "127.0.0.1:" : ",127.0.0.1:") + std::to_string(sentinel->port());
+    text += (text.ends_with('/') ? "127.0.0.1:" : ",127.0.0.1:") +
+            std::to_string(tls_ ? sentinel->tls_port() : sentinel->port());
   }
-  return text + "/" + service;
+  text += std::string("/") + service;
+  if (!tls_) return text;
+  return text + "?ca_file=" + tls_->ca() + "&certificate_file=" + tls_->client_certificate() +
+         "&key_file=" + tls_->client_key();
 }
 
 std::uint16_t RedisSentinels::named_by_most() const {
@@ -120,7 +154,7 @@ std::uint16_t RedisSentinels::named_by_most() const {
 RedisServer& RedisSentinels::master() {
   auto const port = named_by_most();
   auto const found =
-      std::ranges::find_if(servers_, [&](auto const& server) { return server->port() == port; });
+      std::ranges::find_if(servers_, [&](auto const& server) { return port_of(*server) == port; });
   if (found == servers_.end()) throw ServerFailed("the Sentinels do not agree on a master");
   return **found;
 }
@@ -136,7 +170,7 @@ RedisServer& RedisSentinels::await_master_other_than(RedisServer const& old) {
   bool const there = wait_until(
       [&] {
         auto const port = named_by_most();
-        if (port == 0 || port == old.port()) return false;
+        if (port == 0 || port == port_of(old)) return false;
         found = &master();
         return found->command({"ROLE"}).items.at(0).text == "master";
       },

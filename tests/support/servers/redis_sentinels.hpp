@@ -15,19 +15,26 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace holt::test {
+
+struct SentinelOptions {
+  std::string password;           ///< that they ask for, also among themselves; empty: none
+  TlsFiles const* tls = nullptr;  ///< listens on tls_port() too, and talks TLS to all it watches
+};
 
 /// One Sentinel.
 class RedisSentinel {
  public:
-  RedisSentinel(std::string const& service, std::uint16_t master_port);
+  RedisSentinel(std::string const& service, std::uint16_t master_port, SentinelOptions options);
   ~RedisSentinel() { process_->kill(); }
   RedisSentinel(RedisSentinel const&) = delete;
   RedisSentinel& operator=(RedisSentinel const&) = delete;
 
   [[nodiscard]] std::uint16_t port() const { return port_.number(); }
-  [[nodiscard]] RedisClient connect() const { return RedisClient(port()); }
+  [[nodiscard]] std::uint16_t tls_port() const { return tls_port_.number(); }
+  [[nodiscard]] RedisClient connect() const;
   [[nodiscard]] ServerProcess& process() { return *process_; }
   /// The port of the master that it names; 0 when it cannot be asked.
   [[nodiscard]] std::uint16_t master_port() const;
@@ -35,9 +42,13 @@ class RedisSentinel {
   [[nodiscard]] bool knows(int replicas, int sentinels) const;
 
  private:
+  void write_config(std::vector<std::string> lines) const;
+
   std::string service_;
+  SentinelOptions options_;
   TemporaryFolder folder_;
   ReservedPort port_;
+  ReservedPort tls_port_;
   std::unique_ptr<ServerProcess> process_;
 };
 
@@ -45,12 +56,16 @@ class RedisSentinels {
  public:
   static constexpr auto service = "holt";
 
-  /// `options` are those of the master and the replicas, without password, ACL and TLS.
-  explicit RedisSentinels(RedisOptions const& options = {});
+  /// `options` are those of the master and the replicas, without password and ACL. With TLS all
+  /// of them, and the Sentinels, talk TLS to each other, with certificates of one authority.
+  explicit RedisSentinels(RedisOptions const& options = {}, std::string sentinel_password = {});
 
-  /// redis+sentinel://127.0.0.1:PORT,127.0.0.1:PORT,127.0.0.1:PORT/holt
+  /// redis+sentinel://127.0.0.1:PORT,127.0.0.1:PORT,127.0.0.1:PORT/holt; with TLS rediss+sentinel
+  /// and the options for it.
   [[nodiscard]] std::string url() const;
 
+  /// With TLS: everybody's.
+  [[nodiscard]] TlsFiles const& tls() const { return *tls_; }
   /// The three servers; the first was the master at the start.
   [[nodiscard]] RedisServer& server(std::size_t number) { return *servers_.at(number); }
   [[nodiscard]] RedisSentinel& sentinel(std::size_t number) { return *sentinels_.at(number); }
@@ -76,9 +91,14 @@ class RedisSentinels {
  private:
   void await_agreement();
   void look_every(std::string const& info_ms, std::string const& publish_ms);
+  /// By which the Sentinels name it.
+  [[nodiscard]] std::uint16_t port_of(RedisServer const& server) const {
+    return tls_ ? server.tls_port() : server.port();
+  }
   /// 0: most name none.
   [[nodiscard]] std::uint16_t named_by_most() const;
 
+  std::unique_ptr<TlsFiles> tls_;  ///< null: none
   std::array<std::unique_ptr<RedisServer>, 3> servers_;
   std::array<std::unique_ptr<RedisSentinel>, 3> sentinels_;
 };
