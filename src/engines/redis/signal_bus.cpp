@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engines/redis/signal_bus.hpp"
 
+#include "contracts/signal_handlers.hpp"
 #include "engines/redis/errors.hpp"
 #include "engines/redis/scripting.hpp"
 
@@ -14,9 +15,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <map>
-#include <mutex>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -55,7 +53,6 @@ struct RedisSignalBus::State : std::enable_shared_from_this<State> {
   void lost();
   void wake_waiters(std::exception_ptr const& error);
   void heard(ReplyView const& message);
-  void dispatch(Signal const& signal);
   asio::awaitable<void> send(std::string channel, std::string message);
 
   Env& env;
@@ -65,10 +62,7 @@ struct RedisSignalBus::State : std::enable_shared_from_this<State> {
   std::vector<std::string> const channels;
   Connection subscriber;
 
-  std::mutex mutex;
-  std::map<Subscription, std::pair<std::string, std::shared_ptr<Handler>>> handlers;
-  Subscription next_id = 1;
-
+  SignalHandlers handlers;
   std::atomic<bool> wanted = false;
   std::atomic<bool> subscribed = false;
   // On the executor only.
@@ -100,7 +94,7 @@ asio::awaitable<void> RedisSignalBus::State::subscribe() {
   if (error) {
     lost();
   } else {
-    dispatch({std::string(topic::offer), ""});
+    handlers.dispatch({std::string(topic::offer), ""});
   }
 }
 
@@ -125,27 +119,7 @@ void RedisSignalBus::State::heard(ReplyView const& message) {
   auto const text = message[2].text();
   auto const end = text.find('\n');
   if (end == std::string_view::npos) return;
-  dispatch({std::string(text.substr(0, end)), std::string(text.substr(end + 1))});
-}
-
-void RedisSignalBus::State::dispatch(Signal const& signal) {
-  std::vector<Subscription> ids;
-  {
-    std::scoped_lock const lock(mutex);
-    for (auto const& [id, entry] : handlers) {
-      if (entry.first == signal.topic) ids.push_back(id);
-    }
-  }
-  for (auto const id : ids) {
-    std::shared_ptr<Handler> handler;
-    {
-      // Looked up again before each call: an earlier handler may have unsubscribed this one.
-      std::scoped_lock const lock(mutex);
-      auto const found = handlers.find(id);
-      if (found != handlers.end()) handler = found->second.second;
-    }
-    if (handler) (*handler)(signal);
-  }
+  handlers.dispatch({std::string(text.substr(0, end)), std::string(text.substr(end + 1))});
 }
 
 asio::awaitable<void> RedisSignalBus::State::send(std::string channel, std::string message) {
@@ -202,20 +176,11 @@ void RedisSignalBus::publish(Signal const& signal) {
 }
 
 SignalBus::Subscription RedisSignalBus::subscribe(std::string topic, Handler handler) {
-  std::scoped_lock const lock(state_->mutex);
-  auto const id = state_->next_id++;
-  state_->handlers.emplace(
-      id, std::pair(std::move(topic), std::make_shared<Handler>(std::move(handler))));
-  return id;
+  return state_->handlers.subscribe(std::move(topic), std::move(handler));
 }
 
 void RedisSignalBus::unsubscribe(Subscription subscription) {
-  std::shared_ptr<Handler> dropped;  // destroyed after the lock: it may own anything
-  std::scoped_lock const lock(state_->mutex);
-  auto const found = state_->handlers.find(subscription);
-  if (found == state_->handlers.end()) return;
-  dropped = std::move(found->second.second);
-  state_->handlers.erase(found);
+  state_->handlers.unsubscribe(subscription);
 }
 
 asio::awaitable<void> RedisSignalBus::reachable(Instant deadline) {

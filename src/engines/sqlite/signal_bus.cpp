@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engines/sqlite/signal_bus.hpp"
 
+#include "contracts/signal_handlers.hpp"
 #include "engines/sqlite/inbox_folder.hpp"
 #include "engines/sqlite/readable.hpp"
 
@@ -13,12 +14,10 @@
 #include <array>
 #include <atomic>
 #include <fstream>
-#include <map>
 #include <mutex>
 #include <optional>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace holt::sqlite {
 namespace {
@@ -74,45 +73,21 @@ struct SqliteSignalBus::State {
       }
       ++received_in_a_row;
       auto const received = parse({buffer.data(), static_cast<std::size_t>(size)});
-      if (received && received->instance == instance) dispatch(received->signal);
+      if (received && received->instance == instance) handlers.dispatch(received->signal);
     }
   }
 
   /// Nothing more is there. If the kernel's queue was full meanwhile, some found no room in it.
   void drained() {
     if (std::exchange(received_in_a_row, 0) <= queue_length) return;
-    dispatch({std::string(topic::offer), ""});
-  }
-
-  void dispatch(Signal const& signal) {
-    for (auto const id : subscribers(signal.topic)) {
-      if (auto const handler = find(id)) (*handler)(signal);
-    }
-  }
-
-  std::vector<Subscription> subscribers(std::string_view topic) {
-    std::scoped_lock const lock(mutex);
-    std::vector<Subscription> ids;
-    for (auto const& [id, entry] : handlers) {
-      if (entry.first == topic) ids.push_back(id);
-    }
-    return ids;
-  }
-
-  /// Looked up again before each call: an earlier handler may have unsubscribed this one.
-  std::shared_ptr<Handler> find(Subscription id) {
-    std::scoped_lock const lock(mutex);
-    auto const found = handlers.find(id);
-    return found == handlers.end() ? nullptr : found->second.second;
+    handlers.dispatch({std::string(topic::offer), ""});
   }
 
   Env& env;
   std::string const instance;
   std::string const inbox;
   InboxFolder folder;
-  std::mutex mutex;
-  std::map<Subscription, std::pair<std::string, std::shared_ptr<Handler>>> handlers;
-  Subscription next_id = 1;
+  SignalHandlers handlers;
 
   std::mutex listen_mutex;
   std::unique_ptr<Readable> socket;
@@ -154,7 +129,7 @@ bool SqliteSignalBus::listening() const { return state_->listens; }
 Delivery SqliteSignalBus::send(std::string_view inbox, Signal const& signal) {
   if (inbox == state_->inbox && state_->listens) {
     asio::post(state_->env.executor(), [weak = std::weak_ptr(state_), signal] {
-      if (auto const state = weak.lock()) state->dispatch(signal);
+      if (auto const state = weak.lock()) state->handlers.dispatch(signal);
     });
     return Delivery::sent;
   }
@@ -169,20 +144,11 @@ void SqliteSignalBus::publish(Signal const& signal) {
 }
 
 SignalBus::Subscription SqliteSignalBus::subscribe(std::string topic, Handler handler) {
-  std::scoped_lock const lock(state_->mutex);
-  auto const id = state_->next_id++;
-  state_->handlers.emplace(
-      id, std::pair(std::move(topic), std::make_shared<Handler>(std::move(handler))));
-  return id;
+  return state_->handlers.subscribe(std::move(topic), std::move(handler));
 }
 
 void SqliteSignalBus::unsubscribe(Subscription subscription) {
-  std::shared_ptr<Handler> dropped;  // destroyed after the lock: it may own anything
-  std::scoped_lock const lock(state_->mutex);
-  auto const found = state_->handlers.find(subscription);
-  if (found == state_->handlers.end()) return;
-  dropped = std::move(found->second.second);
-  state_->handlers.erase(found);
+  state_->handlers.unsubscribe(subscription);
 }
 
 }  // namespace holt::sqlite
