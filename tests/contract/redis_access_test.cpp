@@ -14,6 +14,7 @@
 namespace holt::test {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -107,6 +108,24 @@ TEST_F(RedisTls, FilesThatCannotBeRead) {
                           server.tls().client_certificate() + "&key_file=" + server.tls().ca(),
                       ErrorCode::invalid_argument),
               HasSubstr("cannot use the key "));
+}
+
+TEST_F(RedisTls, ThePortOfTheOtherKind) {
+  RedisServer const server({.tls = RedisOptions::Tls::server});
+  auto const said = [&](std::string const& url) {
+    try {
+      static_cast<void>(open_engine(env_, {url + "?timeout=2000", "default"}));
+    } catch (EngineError const& error) {
+      return error.hint();
+    }
+    return std::string("it was opened");
+  };
+  // How it fails differs from time to time.
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_THAT(said("redis://127.0.0.1:" + std::to_string(server.tls_port())),
+                AllOf(HasSubstr("TLS"), HasSubstr("rediss://")));
+    EXPECT_THAT(said("rediss://" + server.address()), HasSubstr("TLS"));
+  }
 }
 
 TEST_F(RedisAccess, AWrongPassword) {

@@ -101,9 +101,18 @@ void Connection::State::connected(Greeting greeting) {
   for (auto& waiter : woken) waiter.done(nullptr, Reply());
 }
 
+/// Ended before it had begun, and nobody says why: it may be the wrong kind of port.
+EngineError Connection::State::with_hint(EngineError const& why) const {
+  if (stage != Stage::connecting || !why.hint().empty()) return why;
+  return failed(why.code(), why.outcome(), why.operation(), why.reason(),
+                target.tls ? "does the server speak TLS on this port? If not, write redis://"
+                           : "does this port speak TLS? Then write rediss://");
+}
+
 /// The connection is gone, or was never made. Everything on it fails, truthfully.
-void Connection::State::lose(EngineError const& why) {
+void Connection::State::lose(EngineError const& because) {
   if (stage == Stage::closed) return;
+  auto const why = with_hint(because);
   bool const was_ready = stage == Stage::ready;
   stage = Stage::idle;
   trouble = why;

@@ -47,7 +47,8 @@ struct Connection::State : std::enable_shared_from_this<State> {
   void connect();
   asio::awaitable<void> connect_now();
   void connected(Greeting greeting);
-  void lose(EngineError const& why);
+  void lose(EngineError const& because);
+  [[nodiscard]] EngineError with_hint(EngineError const& why) const;
   [[nodiscard]] bool confirmed_longer_ago_than(std::chrono::seconds span) const {
     return sentinels && !push && env.now() >= confirmed + span;
   }
