@@ -14,6 +14,13 @@ namespace {
 constexpr int sweep_steps = 32;
 constexpr std::uint32_t swept_at_once = 256;  // so that no call keeps the server for long
 
+/// How many names of each list make most of a page of `count`, however uneven they are spread. Not
+/// `count` of each: that would keep the server for many times as long as a call may.
+std::uint32_t share_of(std::uint32_t count, std::size_t lists) {
+  constexpr std::uint32_t room = 8;
+  return std::min(count, count / static_cast<std::uint32_t>(lists) + room);
+}
+
 }  // namespace
 
 /// A shard that gave all it was asked for may have more: beyond the last name of such a shard the
@@ -21,7 +28,8 @@ constexpr std::uint32_t swept_at_once = 256;  // so that no call keeps the serve
 asio::awaitable<NameBatch> list_names(Connection& connection, std::vector<std::string> lists,
                                       std::string prefix, std::string first, std::uint32_t count,
                                       Instant deadline) {
-  std::vector<std::string> args{std::move(first), std::to_string(count)};
+  auto const share = share_of(count, lists.size());
+  std::vector<std::string> args{std::move(first), std::to_string(share)};
   Reply const reply = co_await run_script(connection, scripts::list, std::move(lists),
                                           std::move(args), Effect::reads, deadline);
   NameBatch batch;
@@ -30,7 +38,7 @@ asio::awaitable<NameBatch> list_names(Connection& connection, std::vector<std::s
   for (std::size_t i = 0; i < reply->size(); ++i) {
     auto const names = (*reply)[i];
     for (std::size_t n = 0; n < names.size(); ++n) batch.names.emplace_back(names[n].text());
-    if (names.size() < count) continue;
+    if (names.size() < share) continue;
     std::string last(names[names.size() - 1].text());
     if (all || last < known_to) known_to = std::move(last);
     all = false;
@@ -42,6 +50,11 @@ asio::awaitable<NameBatch> list_names(Connection& connection, std::vector<std::s
       batch.names, [&](auto const& name) { return !name.starts_with(prefix); });
   batch.last = all || beyond != batch.names.end();
   batch.names.erase(beyond, batch.names.end());
+  if (batch.names.size() > count) {
+    batch.names.resize(count);
+    batch.next = batch.names.back() + '\0';
+    batch.last = false;
+  }
   co_return batch;
 }
 

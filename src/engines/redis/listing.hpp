@@ -20,7 +20,8 @@ struct NameBatch {
   bool last = false;               ///< there are no more
 };
 
-/// From `first` on, those with the prefix, about `count` at least. `lists`: one key per shard.
+/// From `first` on, those with the prefix: `count` where they are spread evenly, fewer where many
+/// are of one shard. `lists`: one key per shard.
 asio::awaitable<NameBatch> list_names(Connection& connection, std::vector<std::string> lists,
                                       std::string prefix, std::string first, std::uint32_t count,
                                       Instant deadline);
