@@ -45,6 +45,8 @@ TEST(RedisRefusal, OutOfMemory) {
   expect_error(taking(caller), {ErrorCode::rate_limited, Outcome::not_applied, true, "maxmemory"});
   EXPECT_FALSE(caller.find("x")) << "not applied";
   EXPECT_TRUE(caller.renew("held", owner)) << "a holder must be able to keep what it has";
+  EXPECT_TRUE(caller.renew("held", owner, 60s)) << "also when it wants to keep it for longer";
+  EXPECT_GT(caller.find("held")->expires_in, 50s);
   EXPECT_TRUE(caller.release("held", owner)) << "and to give it back";
   server.command({"CONFIG", "SET", "maxmemory", "0"});
   EXPECT_TRUE(works_again(caller));
@@ -176,6 +178,29 @@ TEST(RedisRefusal, SomebodyElsesKeys) {
   expect_error(error_of([&] { (void)caller.find("x"); }), expected);
   server.command({"DEL", key});
   EXPECT_TRUE(works_again(caller));
+}
+
+TEST(RedisRefusal, SomebodyElsesKeyCostsNobodyElseARenewal) {
+  RedisServer const server;
+  RedisCaller caller(server.url());
+  redis::Keys const keys("default");
+  auto const owner = caller.owner();
+  std::vector<LeaseRenewal> renewals;
+  for (auto const* const name : {"a", "hash", "b", "text", "c"}) {
+    caller.take(name, owner);
+    renewals.emplace_back(Name(name), owner, 60s);
+  }
+  server.command({"DEL", keys.lease("hash")});
+  server.command({"HSET", keys.lease("hash"), "a", "b"});
+  server.command({"SET", keys.lease("text"), owner.text() + " x"});
+  auto const answers = run(caller.engine().leases().renew(renewals, caller.deadline()));
+  ASSERT_EQ(answers.size(), 5U);
+  for (std::size_t const i : {0U, 2U, 4U}) EXPECT_TRUE(answers[i]) << i;
+  for (std::size_t const i : {1U, 3U}) {
+    ASSERT_FALSE(answers[i]) << i;
+    EXPECT_EQ(answers[i].error().reason, LossReason::taken);
+  }
+  for (auto const* const name : {"a", "b", "c"}) EXPECT_GT(caller.find(name)->expires_in, 50s);
 }
 
 TEST(RedisRefusal, SomebodyElsesTexts) {
