@@ -8,6 +8,7 @@
 #include <holt/holt.hpp>
 
 #include <atomic>
+#include <future>
 #include <thread>
 
 namespace holt::test {
@@ -67,6 +68,50 @@ TEST(RedisRecovery, AWaiterThatWasCutOffGetsTheLockWhenItIsBack) {
   proxy.pass();
   EXPECT_TRUE(waiter.got(5s));
   EXPECT_GT(waiter.fence(), fence);
+}
+
+/// The server is away, and the caller has noticed.
+void go_away(TcpProxy& proxy, RedisCaller& caller) {
+  proxy.refuse();
+  proxy.cut_all();
+  caller.set_patience(20ms);
+  EXPECT_TRUE(error_of([&] { (void)caller.find("x"); }));
+}
+
+TEST(RedisRecovery, ACallWithTimeLeftWaitsForTheServer) {
+  RedisServer const server;
+  TcpProxy proxy(server.port());
+  RedisCaller caller(url_of(proxy));
+  go_away(proxy, caller);
+  caller.set_patience(5s);
+  auto const start = BootClock::now();
+  auto taken = std::async(std::launch::async, [&] { return caller.take("x", caller.owner()); });
+  EXPECT_EQ(taken.wait_for(300ms), std::future_status::timeout);
+  proxy.pass();
+  EXPECT_GT(taken.get(), Fence());
+  EXPECT_LT(BootClock::now() - start, 4s);
+}
+
+TEST(RedisRecovery, ACallThatWaitsForTheServerInVainSaysWhatWasWrong) {
+  RedisServer const server;
+  TcpProxy proxy(server.port());
+  RedisCaller caller(url_of(proxy));
+  go_away(proxy, caller);
+  caller.set_patience(300ms);
+  for (bool const listens : {false, true}) {
+    auto const start = BootClock::now();
+    auto const error = error_of([&] {
+      auto const owner = caller.owner();
+      static_cast<void>(listens ? caller.stand_in_line("x", owner) : caller.acquire("x", owner));
+    });
+    EXPECT_GT(BootClock::now() - start, 250ms);
+    EXPECT_LT(BootClock::now() - start, 2s);
+    ASSERT_TRUE(error);
+    EXPECT_EQ(error->outcome(), Outcome::not_applied);
+    EXPECT_TRUE(error->retryable());
+    EXPECT_NE(std::string(error->what()).find("Connection refused"), std::string::npos)
+        << error->what();
+  }
 }
 
 TEST(RedisRecovery, AHolderKeepsItsLockWhileConnectionsBreak) {

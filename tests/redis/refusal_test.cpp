@@ -72,7 +72,9 @@ TEST(RedisRefusal, BecameAReplica) {
   server.command({"REPLICAOF", "127.0.0.1", "1"});
   Expected const expected{ErrorCode::service_unavailable, Outcome::not_applied, true, "master"};
   expect_error(taking(caller, "y"), expected);
+  caller.set_patience(300ms);
   expect_error(taking(caller, "y"), expected);  // and on connecting
+  caller.set_patience(5s);
   server.command({"REPLICAOF", "NO", "ONE"});
   EXPECT_TRUE(works_again(caller));
   EXPECT_GT(caller.take("{x}", caller.owner()), before) << "a name of the same shard";

@@ -122,7 +122,9 @@ TEST(StrangeServers, ARefusalInTheMiddleOfManyRenewalsLeavesTheOutcomeOpen) {
 TEST(NoRedis, IsSaid) {
   ReservedPort const port;
   auto const opening = [&](std::string const& url) { return error_of([&] { RedisCaller{url}; }); };
+  auto const start = BootClock::now();
   auto const refused = opening("redis://127.0.0.1:" + std::to_string(port.number()));
+  EXPECT_LT(BootClock::now() - start, 1s) << "who opens a store does not wait for its server";
   ASSERT_TRUE(refused);
   EXPECT_EQ(refused->code(), ErrorCode::service_unavailable);
   EXPECT_EQ(refused->outcome(), Outcome::not_applied);

@@ -55,35 +55,38 @@ bool Connection::is_ready() const {
 
 Server const& Connection::server() const { return state_->server; }
 
-asio::awaitable<void> Connection::ready(std::string_view operation, Instant deadline) {
+std::string Connection::trouble() const {
+  return state_->trouble ? std::string(state_->trouble->reason()) : std::string();
+}
+
+asio::awaitable<void> Connection::ready(std::string_view operation, Instant deadline, Retry retry) {
   auto& state = *state_;
   if (is_ready()) co_return;
   if (state.stage == State::Stage::closed) {
     throw failed(ErrorCode::aborted, Outcome::not_applied, operation, "the client was closed");
   }
-  bool const pausing =
-      state.stage == State::Stage::idle && state.trouble && state.env.now() < state.next_attempt;
-  if (pausing) {
+  if (state.pausing() && (retry == Retry::never || !state.trouble->retryable())) {
     throw failed(state.trouble->code(), Outcome::not_applied, operation, state.trouble->reason(),
                  state.trouble->hint());
   }
-  auto initiate = [](auto handler, State* self, std::string what, Instant until) {
+  auto initiate = [](auto handler, State* self, std::string what, Instant until, Retry again) {
     State::Waiter waiter;
     waiter.done = [handler = std::move(handler)](std::exception_ptr error, Reply reply) mutable {
       std::move(handler)(std::move(error), std::move(reply));
     };
     waiter.operation = std::move(what);
     waiter.deadline = until;
+    waiter.retry = again;
     self->watch(until);
     self->waiters.push_back(std::move(waiter));
     // Only now: it may fail at once.
-    if (self->stage == State::Stage::idle) self->connect();
+    if (self->stage == State::Stage::idle) self->connect_when_allowed();
     if (self->stage == State::Stage::ready) self->look_for_master();
   };
   std::string what(operation);
   [[maybe_unused]] Reply const none =
       co_await asio::async_initiate<asio::use_awaitable_t<> const, void(std::exception_ptr, Reply)>(
-          initiate, asio::use_awaitable, state_.get(), std::move(what), deadline);
+          initiate, asio::use_awaitable, state_.get(), std::move(what), deadline, retry);
 }
 
 asio::awaitable<Reply> Connection::call(std::string command, Effect effect,

@@ -2,8 +2,8 @@
 #pragma once
 // One connection that carries the commands of all calls: what is asked for in one turn of the loop
 // goes out in one write, and replies are matched in order. It connects when first needed and again
-// after a break, not more often than a growing pause allows; meanwhile calls fail at once with what
-// went wrong.
+// after a break, not more often than a growing pause allows. Calls wait for that as long as they
+// have time, unless what went wrong will not get better by itself.
 // Behind Sentinels it asks them for the master whenever it connects, and every two seconds while
 // there are calls; after a longer silence a call waits until they have answered. A server that is
 // no master any more, or that most of them no longer name, is left.
@@ -33,6 +33,9 @@ struct Server {
 /// What a call does if it gets there: decides what is said when its answer is lost.
 enum class Effect { reads, writes };
 
+/// What is done when connecting fails, though the next attempt may succeed.
+enum class Retry { while_there_is_time, never };
+
 struct TwoReplies {
   Reply first;
   Reply second;
@@ -61,9 +64,12 @@ class Connection {
 
   /// Waits until connected; throws EngineError with outcome not_applied. What is called before the
   /// coroutine suspends again goes to this server or fails.
-  asio::awaitable<void> ready(std::string_view operation, Instant deadline);
+  asio::awaitable<void> ready(std::string_view operation, Instant deadline,
+                              Retry retry = Retry::while_there_is_time);
   [[nodiscard]] bool is_ready() const;
   [[nodiscard]] Server const& server() const;  ///< while ready
+  /// Why it is not connected, as far as that is known; else empty.
+  [[nodiscard]] std::string trouble() const;
 
   /// Sends a command and waits for its reply. An error reply is a reply, too. Throws EngineError
   /// when there is none in time; a late one is dropped.

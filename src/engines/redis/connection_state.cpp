@@ -29,14 +29,24 @@ void Connection::State::connect() {
   env.call_at(env.now() + place.connect_timeout, [weak = weak_from_this(), attempt] {
     auto const self = weak.lock();
     if (!self || self->attempts != attempt || self->stage != Stage::connecting) return;
-    self->lose(failed(ErrorCode::network_timeout, Outcome::not_applied, "connect",
-                      "no connection to " + self->place.url() + " in time",
-                      self->place.tls ? "is the server up, does it speak TLS on this port, and is "
-                                        "a firewall in the way?"
-                                      : "is the server up, and is a firewall in the way?"));
+    self->lose(self->no_connection("connect"));
   });
   auto const executor = env.executor();
   asio::co_spawn(executor, connect_now(), [self = shared_from_this()](std::exception_ptr) {});
+}
+
+void Connection::State::connect_when_allowed() {
+  if (!pausing()) {
+    connect();
+    return;
+  }
+  if (std::exchange(alarm_set, true)) return;
+  env.call_at(next_attempt, [weak = weak_from_this()] {
+    auto const self = weak.lock();
+    if (!self) return;
+    self->alarm_set = false;
+    if (self->stage == Stage::idle && !self->waiters.empty()) self->connect_when_allowed();
+  });
 }
 
 asio::awaitable<void> Connection::State::connect_now() {
@@ -131,15 +141,11 @@ void Connection::State::lose(EngineError const& because) {
   unsent = 0;
   auto failing = std::exchange(in_flight, {});
   auto behind = std::exchange(waiting, {});
-  auto refused_waiters = std::exchange(waiters, {});
+  fail_waiters(why);
   fail_calls(failing, why);
   fail_calls(behind, why);
-  for (auto& waiter : refused_waiters) {
-    waiter.done(as_pointer(failed(why.code(), Outcome::not_applied, waiter.operation, why.reason(),
-                                  why.hint())),
-                Reply());
-  }
   if (was_ready && lost) lost();
+  if (stage == Stage::idle && !waiters.empty()) connect_when_allowed();
 }
 
 /// Asks the server itself and the Sentinels. No majority is no reason to leave: they may be down
@@ -179,11 +185,8 @@ asio::awaitable<void> Connection::State::ask_for_master() {
   if (attempts != attempt || stage != Stage::ready) co_return;
   if (named && *named != Endpoint{target.host, target.port}) {
     // Who waits for this goes to the new one.
-    auto kept = std::exchange(waiters, {});
     lose(failed(ErrorCode::service_unavailable, Outcome::unknown, "look for the master",
                 target.url() + " is the master no more: the Sentinels name " + to_string(*named)));
-    waiters = std::move(kept);
-    if (!waiters.empty()) connect();
     co_return;
   }
   confirmed = asked;
@@ -199,6 +202,20 @@ void Connection::State::fail_calls(std::deque<Call>& failing, EngineError const&
         as_pointer(failed(why.code(), may_have_happened ? Outcome::unknown : Outcome::not_applied,
                           call.operation, why.reason(), why.hint())),
         Reply());
+  }
+}
+
+/// But for those that the next attempt may help.
+void Connection::State::fail_waiters(EngineError const& why) {
+  std::vector<Waiter> failing;
+  for (auto& waiter : std::exchange(waiters, {})) {
+    bool const waits = why.retryable() && waiter.retry == Retry::while_there_is_time;
+    (waits ? waiters : failing).push_back(std::move(waiter));
+  }
+  for (auto& waiter : failing) {
+    waiter.done(as_pointer(failed(why.code(), Outcome::not_applied, waiter.operation, why.reason(),
+                                  why.hint())),
+                Reply());
   }
 }
 
@@ -312,32 +329,59 @@ void Connection::State::watch(Instant deadline) {
   });
 }
 
+EngineError Connection::State::no_answer(std::string const& operation, Outcome outcome) const {
+  return failed(ErrorCode::network_timeout, outcome, operation,
+                "no answer from " + target.url() + " in time",
+                "is the server overloaded, or the network down?");
+}
+
+EngineError Connection::State::no_connection(std::string const& operation) const {
+  return failed(ErrorCode::network_timeout, Outcome::not_applied, operation,
+                "no connection to " + place.url() + " in time",
+                place.tls
+                    ? "is the server up, does it speak TLS on this port, and is a firewall in "
+                      "the way?"
+                    : "is the server up, and is a firewall in the way?");
+}
+
+/// For who waited for a connection, or for the Sentinels to confirm one.
+EngineError Connection::State::too_late(std::string const& operation) const {
+  if (!trouble && stage == Stage::ready) return no_answer(operation, Outcome::not_applied);
+  if (!trouble) return no_connection(operation);
+  return failed(trouble->code(), Outcome::not_applied, operation,
+                std::string(trouble->reason()) + ", until the time of this call was over",
+                trouble->hint());
+}
+
 void Connection::State::look_at_clock() {
   auto const now = env.now();
   std::vector<Done> late;
   std::vector<std::exception_ptr> errors;
   auto next = Instant::max();
   bool silent = false;
-  auto const look = [&](auto& entry, Outcome outcome) {
-    if (!entry.done) return;
-    if (entry.deadline > now) {
-      next = std::min(next, entry.deadline);
-      return;
-    }
+  auto const is_late = [&](auto& entry) {
+    if (!entry.done) return false;
+    if (entry.deadline > now) next = std::min(next, entry.deadline);
+    return entry.deadline <= now;
+  };
+  auto const give_up = [&](auto& entry, EngineError const& error) {
     late.push_back(std::exchange(entry.done, nullptr));
-    errors.push_back(as_pointer(failed(ErrorCode::network_timeout, outcome, entry.operation,
-                                       "no answer from " + target.url() + " in time",
-                                       "is the server overloaded, or the network down?")));
+    errors.push_back(as_pointer(error));
   };
   for (auto& call : in_flight) {
+    if (!is_late(call)) continue;
     bool const may_have_happened = call.written && call.effect == Effect::writes;
-    bool const waited = static_cast<bool>(call.done);
-    look(call, may_have_happened ? Outcome::unknown : Outcome::not_applied);
-    if (waited && !call.done && last_received < call.sent) silent = true;
+    give_up(call,
+            no_answer(call.operation, may_have_happened ? Outcome::unknown : Outcome::not_applied));
+    if (last_received < call.sent) silent = true;
   }
-  for (auto& call : waiting) look(call, Outcome::not_applied);
+  for (auto& call : waiting) {
+    if (is_late(call)) give_up(call, no_answer(call.operation, Outcome::not_applied));
+  }
   std::erase_if(waiting, [](Call const& call) { return !call.done; });
-  for (auto& waiter : waiters) look(waiter, Outcome::not_applied);
+  for (auto& waiter : waiters) {
+    if (is_late(waiter)) give_up(waiter, too_late(waiter.operation));
+  }
   std::erase_if(waiters, [](Waiter const& waiter) { return !waiter.done; });
   if (next != Instant::max()) watch(next);
   // Not a word since a call was sent whose time is over: this connection is not worth waiting for.

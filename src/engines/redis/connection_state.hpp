@@ -37,6 +37,7 @@ struct Connection::State : std::enable_shared_from_this<State> {
     Done done;
     std::string operation;
     Instant deadline;
+    Retry retry = Retry::while_there_is_time;
   };
   enum class Stage { idle, connecting, ready, closed };
 
@@ -45,6 +46,11 @@ struct Connection::State : std::enable_shared_from_this<State> {
   }
 
   void connect();
+  /// At once, or after the pause.
+  void connect_when_allowed();
+  [[nodiscard]] bool pausing() const {
+    return stage == Stage::idle && trouble && env.now() < next_attempt;
+  }
   asio::awaitable<void> connect_now();
   void connected(Greeting greeting);
   void lose(EngineError const& because);
@@ -55,6 +61,7 @@ struct Connection::State : std::enable_shared_from_this<State> {
   void look_for_master();
   asio::awaitable<void> ask_for_master();
   void fail_calls(std::deque<Call>& failing, EngineError const& why);
+  void fail_waiters(EngineError const& why);
 
   void submit(Call call);
   void transmit(Call call);
@@ -63,6 +70,9 @@ struct Connection::State : std::enable_shared_from_this<State> {
   void take(std::string_view bytes);
   void answer(Reply reply);
 
+  [[nodiscard]] EngineError no_answer(std::string const& operation, Outcome outcome) const;
+  [[nodiscard]] EngineError no_connection(std::string const& operation) const;
+  [[nodiscard]] EngineError too_late(std::string const& operation) const;
   void watch(Instant deadline);
   void look_at_clock();
 
@@ -82,6 +92,7 @@ struct Connection::State : std::enable_shared_from_this<State> {
 
   std::optional<EngineError> trouble;  ///< why the last attempt failed
   Instant next_attempt;
+  bool alarm_set = false;  ///< for the next attempt
   std::chrono::milliseconds pause = first_pause;
   std::vector<Waiter> waiters;
 

@@ -103,10 +103,11 @@ class RedisEngine final : public Engine {
   RedisEngine(RedisEngine const&) = delete;
   RedisEngine& operator=(RedisEngine const&) = delete;
 
-  /// Waits until connected.
+  /// Waits until connected. Who opens a store that is not there is told so at once.
   void connect() {
     auto const deadline = env_.now() + place_.connect_timeout;
-    asio::co_spawn(env_.executor(), parts_->connection.ready("connect", deadline), asio::use_future)
+    asio::co_spawn(env_.executor(), parts_->connection.ready("connect", deadline, Retry::never),
+                   asio::use_future)
         .get();
   }
 

@@ -201,9 +201,11 @@ asio::awaitable<void> RedisSignalBus::reachable(Instant deadline) {
       if (found == self->waiters.end()) return;
       auto late = std::move(*found);
       self->waiters.erase(found);
+      auto const trouble = self->subscriber.trouble();
       late.done(
           std::make_exception_ptr(failed(ErrorCode::network_timeout, Outcome::not_applied, "listen",
-                                         "signals could not be subscribed in time")));
+                                         "signals could not be subscribed in time" +
+                                             (trouble.empty() ? trouble : ": " + trouble))));
     });
     state->start();
   };
