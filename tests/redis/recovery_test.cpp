@@ -2,6 +2,7 @@
 // Locks through the public API while connections break, servers hang and data vanish: who waits
 // gets the lock, who holds keeps it or knows in time that it does not, and fences grow.
 
+#include "engines/redis/layout.hpp"
 #include "redis/store_behind_proxy.hpp"
 #include "support/overlap_log.hpp"
 
@@ -68,6 +69,71 @@ TEST(RedisRecovery, AWaiterThatWasCutOffGetsTheLockWhenItIsBack) {
   proxy.pass();
   EXPECT_TRUE(waiter.got(5s));
   EXPECT_GT(waiter.fence(), fence);
+}
+
+/// Stands in line for "x" and can be cut off.
+class InLine {
+ public:
+  InLine(RedisServer const& server, std::uint32_t place) : server_(server), proxy_(server.port()) {
+    EXPECT_EQ(ask(), place);
+  }
+
+  [[nodiscard]] Owner const& owner() const { return owner_; }
+  /// Its place, or 0 when it has got the name.
+  std::uint32_t ask() {
+    auto const granted = caller_.stand_in_line("x", owner_);
+    return granted ? 0 : granted.error().place;
+  }
+  /// Until the server has noticed.
+  void cut_off() {
+    proxy_.refuse();
+    proxy_.cut_all();
+    auto const channel = redis::Keys("default").inbox_channel() + std::string(owner_.inbox());
+    EXPECT_TRUE(wait_until(
+        [&] { return server_.command({"PUBSUB", "NUMSUB", channel}).items.at(1).integer == 0; }));
+  }
+  void come_back() { proxy_.pass(); }
+
+ private:
+  RedisServer const& server_;
+  TcpProxy proxy_;
+  RedisCaller caller_{url_of(proxy_)};
+  Owner owner_ = caller_.owner();
+};
+
+TEST(RedisRecovery, AWaiterThatCouldNotHearOfItsTurnKeepsItsPlace) {
+  RedisServer const server;
+  RedisCaller holder(server.url());
+  auto const held = holder.owner();
+  holder.take("x", held);
+  InLine first(server, 1);
+  InLine second(server, 2);
+  InLine third(server, 3);
+  first.cut_off();
+  EXPECT_TRUE(holder.release("x", held));
+  EXPECT_EQ(second.ask(), 0U) << "it was offered to the next";
+  first.come_back();
+  EXPECT_EQ(third.ask(), 2U);
+  EXPECT_EQ(first.ask(), 1U);
+  EXPECT_TRUE(holder.release("x", second.owner()));
+  EXPECT_EQ(first.ask(), 0U) << "this time it has heard";
+}
+
+TEST(RedisRecovery, AWaiterThatDoesNotComeBackIsPassedOverOnce) {
+  RedisServer const server;
+  RedisCaller holder(server.url());
+  auto const held = holder.owner();
+  holder.take("x", held);
+  InLine first(server, 1);
+  InLine second(server, 2);
+  InLine third(server, 3);
+  first.cut_off();
+  EXPECT_TRUE(holder.release("x", held));
+  EXPECT_EQ(second.ask(), 0U);
+  EXPECT_EQ(holder.find("x")->waiting, 2U);
+  EXPECT_TRUE(holder.release("x", second.owner()));
+  EXPECT_EQ(third.ask(), 0U);
+  EXPECT_EQ(holder.find("x")->waiting, 0U);
 }
 
 /// The server is away, and the caller has noticed.

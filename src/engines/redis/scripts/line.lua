@@ -7,7 +7,8 @@
 --   queue   zset    owner by its order: priority * 2^44 + a number that grows
 --   until   zset    owner by the time (ms) at which its place is lost
 --   ticket  hash    owner -> what its offer will say behind the state (its delay is 0: an offer
---                   does not rest); '' -> the growing number
+--                   does not rest), with '-' before it if it has been passed over; '' -> the
+--                   growing number
 -- and a shard has two: counter (numbers.lua) and names (zset of the names that have a lease, for
 -- listings).
 
@@ -44,32 +45,42 @@ local function tell_third(queue, channel)
   if third then redis.call('PUBLISH', channel .. inbox(third), 'near\n' .. third) end
 end
 
--- Offers the name to the first live waiter, unless that is `unless`. A waiter is dead, and skipped,
--- when its time is over, when its ticket was lost, or when nobody listens for it (exact: the server
--- knows all listeners). At most 16 inboxes are tried and 128 places looked at.
+-- Offers the name to the first live waiter, unless that is `unless`. A waiter whose time is over or
+-- whose ticket was lost leaves the line. One for whom nobody listens (exact: the server knows all
+-- listeners) is passed over and keeps its place, as its connection may have broken just now; if it
+-- has not asked again by the next time, it leaves too. At most 16 inboxes are tried and 128 places
+-- looked at.
 local function pass_on(lease, queue, untils, ticket, counter, names, name, channel, exact, unless)
-  local now, dead, tried = now_ms(), {}, 0
+  local now, dead, tried, passed_over = now_ms(), {}, 0, 0
   for _ = 1, 128 do
-    local head = redis.call('ZRANGE', queue, 0, 0)[1]
-    if not head then return false end
+    local head = redis.call('ZRANGE', queue, passed_over, passed_over)[1]
+    if not head or tried == 16 then return false end
     local live = tonumber(redis.call('ZSCORE', untils, head) or 0) > now
     if live and head == unless then return false end
-    local rest = live and not dead[inbox(head)] and redis.call('HGET', ticket, head)
-    local fence = rest and draw(counter, 'n')
-    if rest and not fence then return false end  -- used up, as the next who asks is told
-    leave(queue, untils, ticket, head)
-    if rest then
-      local ttl = tonumber(string.match(rest, '^ (%d+)'))
+    local rest = live and redis.call('HGET', ticket, head)
+    if rest and not dead[inbox(head)] then
+      local fence = draw(counter, 'n')
+      if not fence then return false end  -- used up, as the next who asks is told
+      local record = string.match(rest, '^%-?( .*)$')
+      local ttl = tonumber(string.match(record, '^ (%d+)'))
       local offer = math.min(math.max(math.floor(ttl / 10), 100), 1000)
-      redis.call('SET', lease, head .. ' ' .. fence .. ' 1' .. rest, 'PX', offer + keep)
+      redis.call('SET', lease, head .. ' ' .. fence .. ' 1' .. record, 'PX', offer + keep)
       redis.call('ZADD', names, 0, name)
       local heard = redis.call('PUBLISH', channel .. inbox(head), 'offer\n' .. head)
-      if heard > 0 or not exact then return true end
+      if heard > 0 or not exact then
+        leave(queue, untils, ticket, head)
+        return true
+      end
       redis.call('DEL', lease)
       redis.call('ZREM', names, name)
       dead[inbox(head)] = true
       tried = tried + 1
-      if tried == 16 then return false end
+    end
+    if rest and string.sub(rest, 1, 1) == ' ' then
+      redis.call('HSET', ticket, head, '-' .. rest)
+      passed_over = passed_over + 1
+    else
+      leave(queue, untils, ticket, head)
     end
   end
   return false
