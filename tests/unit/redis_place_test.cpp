@@ -187,6 +187,8 @@ TEST_F(RedisPlaceTest, MistakesAreSaid) {
       {"rediss://db?certificate_file=/x", "certificate_file and key_file go together"},
       {"rediss://db?sentinel_user=x", "no option \"sentinel_user\""},
       {"redis+unix://db/path", "a socket has no host"},
+      {"redis://a%20b", "a host is made of letters"},
+      {"redis+unix:run/redis.sock", "begins with '/'"},
       {"redis+unix:///", "names no socket"},
       {"redis+sentinel://a,b", "names no service"},
       {"redis+sentinel://a,b/s?ca_file=/x", "no option \"ca_file\""},

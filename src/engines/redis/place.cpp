@@ -4,12 +4,15 @@
 #include "engines/redis/place_options.hpp"
 
 #include <boost/url/encode.hpp>
+#include <boost/url/host_type.hpp>
 #include <boost/url/parse.hpp>
 #include <boost/url/rfc/pchars.hpp>
 #include <boost/url/rfc/unreserved_chars.hpp>
 #include <boost/url/url_view.hpp>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <utility>
 
 namespace holt::redis {
@@ -57,6 +60,12 @@ boost::urls::url_view parse_url(std::string const& text) {
 Endpoint endpoint_of(boost::urls::url_view const& url, std::uint16_t usual_port) {
   Endpoint endpoint{url.host_address(), usual_port};
   if (endpoint.host.empty()) refuse_address("it names no host, or an empty one");
+  bool const plain = std::ranges::all_of(endpoint.host, [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '-' || c == '.' || c == '_';
+  });
+  if (!plain && url.host_type() != boost::urls::host_type::ipv6) {
+    refuse_address("a host is made of letters, digits, '.', '-' and '_'");
+  }
   if (url.has_port()) {
     endpoint.port = static_cast<std::uint16_t>(number_in_address(url.port(), "port", 1, 65535));
   }
@@ -80,6 +89,7 @@ void set_socket(Place& place, boost::urls::url_view const& url) {
     refuse_address("a socket has no host, and something stands before its path");
   }
   place.path = url.path();
+  if (!place.path.starts_with('/')) refuse_address("the path of a socket begins with '/'");
   if (place.path.size() < 2) refuse_address("it names no socket");
 }
 
