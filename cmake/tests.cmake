@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Functions for tests/: programs from folders, and their registration with ctest.
 
-# intercept_tls_get_addr=0: of the thread-local memory of a library that was loaded later ASan guesses
-# the bounds, from what stands before it; if that is something else, the leak check at the end of the
-# program reads from there and crashes. It finds that memory by itself.
+# intercept_tls_get_addr=0: of the thread-local memory of a library that was loaded later ASan
+# guesses the bounds, from what stands before it; if that is something else, the leak check at the
+# end of the program reads from there and crashes. It finds that memory by itself.
 string(
   JOIN
   ":"
