@@ -47,18 +47,27 @@ TEST(RedisLayoutTest, ShardsAreAllUsed) {
 
 TEST(RedisLayoutTest, KeysOfANameLieInItsShardsSlot) {
   Keys const keys("default");
-  std::vector<std::string> all;
-  keys.append("x", all);
-  EXPECT_EQ(all, (std::vector<std::string>{"holt:default:{23}:l:x", "holt:default:{23}:q:x",
-                                           "holt:default:{23}:u:x", "holt:default:{23}:t:x",
-                                           "holt:default:{23}:c", "holt:default:{23}:i"}));
-  EXPECT_EQ(keys.lease("x"), all[0]);
-  EXPECT_EQ(keys.until("x"), all[2]);
-  EXPECT_EQ(keys.counter(0x23), all[4]);
-  EXPECT_EQ(keys.names(0x23), all[5]);
+  EXPECT_EQ(keys.lease("x"), "holt:default:{23}:l:x");
+  EXPECT_EQ(keys.counter(0x23), "holt:default:{23}:c");
+  EXPECT_EQ(keys.names(0x23), "holt:default:{23}:i");
   EXPECT_EQ(keys.record("x"), "holt:default:{23}:r:x");
   EXPECT_EQ(keys.number("x"), "holt:default:{23}:n:x");
   EXPECT_EQ(keys.record_keys(3), "holt:default:{03}:k");
+}
+
+TEST(RedisLayoutTest, ScriptsAreGivenAllKeysOfAName) {
+  Keys const keys("default");
+  ScriptCall call(scripts::release, Keys::of_a_name, 0);
+  keys.add_all("x", call);
+  EXPECT_EQ(call.by_sha(),
+            command("EVALSHA", scripts::release.sha, "6", "holt:default:{23}:l:x",
+                    "holt:default:{23}:q:x", "holt:default:{23}:u:x", "holt:default:{23}:t:x",
+                    "holt:default:{23}:c", "holt:default:{23}:i"));
+  ScriptCall find(scripts::find, 2, 0);
+  keys.add_lease("x", find);
+  keys.add_until("x", find);
+  EXPECT_EQ(find.by_sha(), command("EVALSHA", scripts::find.sha, "2", "holt:default:{23}:l:x",
+                                   "holt:default:{23}:u:x"));
 }
 
 TEST(RedisLayoutTest, ARecordIsReadAsItWasWritten) {

@@ -29,12 +29,10 @@ std::int64_t ms(Nanos span) {
   return std::clamp<std::int64_t>(ceil<milliseconds>(span).count(), 0, longest_ms);
 }
 
-std::string ms_text(Nanos span) { return std::to_string(ms(span)); }
-
 /// A lease's key outlives the lease, as scripts/keep.lua says.
-std::string key_life(LeaseRequest const& request) {
+std::int64_t key_life_ms(LeaseRequest const& request) {
   constexpr std::int64_t keep_ms = 5000;
-  return std::to_string(ms(request.ttl) + ms(request.delay) + keep_ms);
+  return ms(request.ttl) + ms(request.delay) + keep_ms;
 }
 
 std::int64_t wall_ms(Env& env) {
@@ -103,18 +101,32 @@ RedisLeaseStore::RedisLeaseStore(Env& env, Connection& connection, DurableWrites
 
 /// The server's identity, until the counters of these names' shards have seen it on this
 /// connection.
-std::string RedisLeaseStore::identity_for(std::vector<Name> const& names) {
+std::string_view RedisLeaseStore::identity_for(std::vector<Name> const& names) {
   auto const& server = writes_.connection().server();
   if (std::exchange(generation_, server.generation) != server.generation) checked_.reset();
   bool const all = std::ranges::all_of(
       names, [this](Name const& name) { return checked_.test(shard_of(name.text())); });
-  return all ? std::string() : server.identity;
+  return all ? std::string_view() : server.identity;
 }
 
 void RedisLeaseStore::checked(std::vector<Name> const& names) {
   auto const& connection = writes_.connection();
   if (!connection.is_ready() || connection.server().generation != generation_) return;
   for (auto const& name : names) checked_.set(shard_of(name.text()));
+}
+
+ScriptCall RedisLeaseStore::acquire_call(LeaseRequest const& request) {
+  constexpr std::size_t words_of_all = 12;
+  auto const ticket_ttl = request.ticket_ttl > Nanos(0) ? request.ticket_ttl : request.ttl;
+  ScriptCall call(scripts::acquire, request.names.size() * Keys::of_a_name,
+                  words_of_all + request.names.size());
+  for (auto const& name : request.names) keys_.add_all(name.text(), call);
+  call.add(request.owner.text()).add(ms(request.ttl)).add(ms(request.delay)).add(wall_ms(env_));
+  call.add(record_tail(request.request, request.note)).add(request.stand_in_line ? "1" : "0");
+  call.add(ms(ticket_ttl)).add(request.priority).add(keys_.inbox_channel()).add("1");
+  call.add(identity_for(request.names)).add(key_life_ms(request));
+  for (auto const& name : request.names) call.add(name.text());
+  return call;
 }
 
 asio::awaitable<std::expected<LeaseGrant, Busy>> RedisLeaseStore::acquire(LeaseRequest request,
@@ -126,29 +138,12 @@ asio::awaitable<std::expected<LeaseGrant, Busy>> RedisLeaseStore::acquire(LeaseR
   }
   auto& connection = writes_.connection();
   if (!connection.is_ready()) co_await connection.ready("acquire", deadline);
-  std::vector<std::string> keys;
-  keys.reserve(request.names.size() * 6);
-  for (auto const& name : request.names) keys_.append(name.text(), keys);
-  std::vector<std::string> args{
-      request.owner.text(),
-      ms_text(request.ttl),
-      ms_text(request.delay),
-      std::to_string(wall_ms(env_)),
-      record_tail(request.request, request.note),
-      request.stand_in_line ? "1" : "0",
-      ms_text(request.ticket_ttl > Nanos(0) ? request.ticket_ttl : request.ttl),
-      std::to_string(request.priority),
-      keys_.inbox_channel(),
-      "1",
-      identity_for(request.names),
-      key_life(request)};
-  for (auto const& name : request.names) args.push_back(name.text());
+  ScriptCall const call = acquire_call(request);
   DurableWrites::Written written;
   if (writes_.waits()) {
-    written = co_await writes_.run(scripts::acquire, std::move(keys), std::move(args), deadline);
+    written = co_await writes_.run(call, deadline);
   } else {
-    written.reply = co_await run_script(connection_, scripts::acquire, std::move(keys),
-                                        std::move(args), Effect::writes, deadline);
+    written.reply = co_await run_script(connection_, call, Effect::writes, deadline);
   }
   Reply const reply = std::move(written.reply);
   checked(request.names);
@@ -207,15 +202,12 @@ asio::awaitable<void> RedisLeaseStore::renew_in_chunks(
   while (answers.size() < renewals.size()) {
     auto const begin = answers.size();
     auto const end = std::min(begin + renewals_per_call, renewals.size());
-    std::vector<std::string> keys;
-    std::vector<std::string> args;
+    ScriptCall call(scripts::renew, end - begin, 2 * (end - begin));
+    for (auto i = begin; i < end; ++i) keys_.add_lease(renewals[i].name.text(), call);
     for (auto i = begin; i < end; ++i) {
-      keys.push_back(keys_.lease(renewals[i].name.text()));
-      args.push_back(renewals[i].owner.text());
-      args.push_back(ms_text(renewals[i].ttl));
+      call.add(renewals[i].owner.text()).add(ms(renewals[i].ttl));
     }
-    DurableWrites::Written written =
-        co_await writes_.run(scripts::renew, std::move(keys), std::move(args), deadline);
+    DurableWrites::Written written = co_await writes_.run(call, deadline);
     // A renewal that a failover may undo is none: another could be granted the name too early.
     if (!written.confirmed) throw writes_.not_durable(written, Outcome::unknown, "renew");
     Reply const reply = std::move(written.reply);
@@ -225,11 +217,10 @@ asio::awaitable<void> RedisLeaseStore::renew_in_chunks(
 
 asio::awaitable<std::expected<void, Lost>> RedisLeaseStore::release(Name name, Owner owner,
                                                                     Instant deadline) {
-  std::vector<std::string> keys;
-  keys_.append(name.text(), keys);
-  std::vector<std::string> args{owner.text(), name.text(), keys_.inbox_channel(), "1"};
-  Reply const reply = co_await run_script(connection_, scripts::release, std::move(keys),
-                                          std::move(args), Effect::writes, deadline);
+  ScriptCall call(scripts::release, Keys::of_a_name, 4);
+  keys_.add_all(name.text(), call);
+  call.add(owner.text()).add(name.text()).add(keys_.inbox_channel()).add("1");
+  Reply const reply = co_await run_script(connection_, call, Effect::writes, deadline);
   auto const answer = reply->integer();
   if (answer == 1) co_return std::expected<void, Lost>();
   Lost lost{answer == 2 ? LossReason::expired : LossReason::taken, {}};
@@ -237,14 +228,12 @@ asio::awaitable<std::expected<void, Lost>> RedisLeaseStore::release(Name name, O
 }
 
 asio::awaitable<BreakResult> RedisLeaseStore::break_lease(BreakRequest request, Instant deadline) {
-  std::vector<std::string> keys;
-  keys_.append(request.name.text(), keys);
-  std::vector<std::string> args{
-      request.reason,          request.fence == Fence() ? std::string() : request.fence.decimal(),
-      request.now ? "1" : "0", request.name.text(),
-      keys_.inbox_channel(),   "1"};
-  Reply const reply = co_await run_script(connection_, scripts::break_lease, std::move(keys),
-                                          std::move(args), Effect::writes, deadline);
+  ScriptCall call(scripts::break_lease, Keys::of_a_name, 6);
+  keys_.add_all(request.name.text(), call);
+  call.add(request.reason);
+  call.add(request.fence == Fence() ? std::string() : request.fence.decimal());
+  call.add(request.now ? "1" : "0").add(request.name.text()).add(keys_.inbox_channel()).add("1");
+  Reply const reply = co_await run_script(connection_, call, Effect::writes, deadline);
   switch (reply->integer()) {
     case 1:
       co_return BreakResult::asked;
@@ -264,14 +253,12 @@ asio::awaitable<std::vector<std::optional<LeaseInfo>>> RedisLeaseStore::look_up(
   while (found.size() < names.size()) {
     auto const begin = found.size();
     auto const end = std::min(begin + lookups_per_call, names.size());
-    std::vector<std::string> keys;
+    ScriptCall call(scripts::find, 2 * (end - begin), 0);
     for (auto i = begin; i < end; ++i) {
-      keys.push_back(keys_.lease(names[i]));
-      keys.push_back(keys_.until(names[i]));
+      keys_.add_lease(names[i], call);
+      keys_.add_until(names[i], call);
     }
-    std::vector<std::string> args;
-    Reply const reply = co_await run_script(connection_, scripts::find, std::move(keys),
-                                            std::move(args), Effect::reads, deadline);
+    Reply const reply = co_await run_script(connection_, call, Effect::reads, deadline);
     for (auto i = begin; i < end; ++i) {
       auto const entry = (*reply)[i - begin];
       auto& into = found.emplace_back();
@@ -323,10 +310,9 @@ asio::awaitable<void> RedisLeaseStore::sweep(unsigned shard) {
 }
 
 asio::awaitable<FenceRaise> RedisLeaseStore::raise_fence(Instant deadline) {
-  std::vector<std::string> keys = keys_.all_counters();
-  std::vector<std::string> args;
-  DurableWrites::Written written =
-      co_await writes_.run(scripts::raise_fence, std::move(keys), std::move(args), deadline);
+  ScriptCall call(scripts::raise_fence, shards, 0);
+  for (auto const& counter : keys_.all_counters()) call.add(counter);
+  DurableWrites::Written written = co_await writes_.run(call, deadline);
   if (!written.confirmed) throw writes_.not_durable(written, Outcome::unknown, "raise fence");
   Reply const reply = std::move(written.reply);
   FenceRaise raised;

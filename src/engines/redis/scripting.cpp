@@ -7,28 +7,14 @@
 
 namespace holt::redis {
 
-std::string script_call(std::string_view verb, std::string_view script,
-                        std::vector<std::string> const& keys,
-                        std::vector<std::string> const& args) {
-  auto const count = std::to_string(keys.size());
-  std::vector<std::string_view> words{verb, script, count};
-  words.reserve(3 + keys.size() + args.size());
-  words.insert(words.end(), keys.begin(), keys.end());
-  words.insert(words.end(), args.begin(), args.end());
-  return command(words);
-}
-
-asio::awaitable<Reply> run_script(Connection& connection, Script const& script,
-                                  std::vector<std::string> keys, std::vector<std::string> args,
-                                  Effect effect, Instant deadline) {
-  if (!connection.is_ready()) co_await connection.ready(script.name, deadline);
-  Reply reply = co_await connection.call(script_call("EVALSHA", script.sha, keys, args), effect,
-                                         script.name, deadline);
+asio::awaitable<Reply> run_script(Connection& connection, ScriptCall const& call, Effect effect,
+                                  Instant deadline) {
+  if (!connection.is_ready()) co_await connection.ready(call.name(), deadline);
+  Reply reply = co_await connection.call(call.by_sha(), effect, call.name(), deadline);
   if (reply->is_error() && reply->text().starts_with("NOSCRIPT")) {
-    reply = co_await connection.call(script_call("EVAL", script.text, keys, args), effect,
-                                     script.name, deadline);
+    reply = co_await connection.call(call.with_text(), effect, call.name(), deadline);
   }
-  if (reply->is_error()) throw refused(script.name, reply->text());
+  if (reply->is_error()) throw refused(call.name(), reply->text());
   co_return reply;
 }
 
