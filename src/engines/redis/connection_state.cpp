@@ -5,19 +5,19 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
 
 namespace holt::redis {
 namespace {
 
-constexpr std::size_t max_in_flight = 10'000;  // calls; the next ones wait here
+// The next calls wait here, and beyond that refused.
+constexpr std::size_t max_in_flight = 10'000;
+constexpr std::size_t max_in_flight_bytes = std::size_t{64} << 20U;
 constexpr std::size_t max_waiting = 100'000;
+constexpr std::size_t max_waiting_bytes = std::size_t{256} << 20U;
 constexpr std::chrono::milliseconds longest_pause{1000};
 constexpr std::chrono::seconds look_every{2};  // whether this is still the master
-
-std::exception_ptr as_pointer(EngineError const& error) { return std::make_exception_ptr(error); }
 
 }  // namespace
 
@@ -61,23 +61,13 @@ asio::awaitable<void> Connection::State::connect_now() {
     reader = ReplyReader();
     read();
     Greeting greeting;
-    auto const ask = [this](std::string command) {
-      return asio::async_initiate<asio::use_awaitable_t<> const, void(std::exception_ptr, Reply)>(
-          [](auto handler, State* self, std::string bytes) {
-            Call call;
-            call.done = [handler = std::move(handler)](std::exception_ptr failure,
-                                                       Reply reply) mutable {
-              std::move(handler)(std::move(failure), std::move(reply));
-            };
-            call.operation = "connect";
-            call.deadline = Instant::max();
-            call.bytes = std::move(bytes);
-            self->transmit(std::move(call));
-          },
-          asio::use_awaitable, this, std::move(command));
+    auto const ask = [](auto done, State* self, std::string_view command) {
+      self->transmit({std::move(done), "connect", Effect::reads, Instant::max()}, command);
     };
     for (auto const& step : greeting_steps(target)) {
-      Reply const reply = co_await ask(step.command);
+      Answer answer = co_await asio::async_initiate<asio::deferred_t const, void(Answer)>(
+          ask, asio::deferred, this, std::string_view(step.command));
+      Reply const reply = reply_of(std::move(answer));
       step.take(*reply, greeting);
     }
     check(greeting, target);
@@ -98,7 +88,7 @@ void Connection::State::connected(Greeting greeting) {
   server = {attempts, std::move(greeting.identity), std::move(greeting.version)};
   if (on_connected) on_connected();
   auto woken = std::exchange(waiters, {});
-  for (auto& waiter : woken) waiter.done(nullptr, Reply());
+  for (auto& waiter : woken) waiter.done(Reply());
 }
 
 /// The connection is gone, or was never made. Everything on it fails, truthfully.
@@ -120,15 +110,16 @@ void Connection::State::lose(EngineError const& why) {
   out.clear();
   writing.clear();
   unsent = 0;
+  in_flight_bytes = 0;
+  waiting_bytes = 0;
   auto failing = std::exchange(in_flight, {});
   auto behind = std::exchange(waiting, {});
   auto refused_waiters = std::exchange(waiters, {});
-  fail_calls(failing, why);
-  fail_calls(behind, why);
+  for (auto& call : failing) fail(call, why);
+  for (auto& [call, bytes] : behind) fail(call, why);
   for (auto& waiter : refused_waiters) {
-    waiter.done(as_pointer(failed(why.code(), Outcome::not_applied, waiter.operation, why.reason(),
-                                  why.hint())),
-                Reply());
+    waiter.done(no_reply(
+        failed(why.code(), Outcome::not_applied, waiter.operation, why.reason(), why.hint())));
   }
   if (was_ready && lost) lost();
 }
@@ -137,13 +128,9 @@ void Connection::State::lose(EngineError const& why) {
 /// while the master is well.
 void Connection::State::look_for_master() {
   if (std::exchange(looking, true)) return;
-  Call role;
-  role.operation = "look for the master";
-  role.deadline = env.now() + look_every;
-  role.bytes = command("ROLE");
-  role.done = [this, attempt = attempts](std::exception_ptr error, Reply reply) {
-    if (error || attempts != attempt || stage != Stage::ready || !reply->is_array()) return;
-    if ((*reply)[0].text() == "master") return;
+  auto const look = [this, attempt = attempts](Answer answer) {
+    if (!answer || attempts != attempt || stage != Stage::ready || !(*answer)->is_array()) return;
+    if ((**answer)[0].text() == "master") return;
     // Not from within answer(), which is about to go on with this connection.
     asio::post(env.executor(), [self = shared_from_this(), attempt] {
       if (self->attempts != attempt || self->stage != Stage::ready) return;
@@ -151,8 +138,9 @@ void Connection::State::look_for_master() {
                         self->target.url() + " is a replica now"));
     });
   };
-  watch(role.deadline);
-  transmit(std::move(role));
+  auto const deadline = env.now() + look_every;
+  watch(deadline);
+  transmit({look, "look for the master", Effect::reads, deadline}, command("ROLE"));
   asio::co_spawn(env.executor(), ask_for_master(),
                  [self = shared_from_this()](std::exception_ptr) {});
 }
@@ -179,41 +167,51 @@ asio::awaitable<void> Connection::State::ask_for_master() {
   }
   confirmed = asked;
   auto woken = std::exchange(waiters, {});
-  for (auto& waiter : woken) waiter.done(nullptr, Reply());
+  for (auto& waiter : woken) waiter.done(Reply());
 }
 
-void Connection::State::fail_calls(std::deque<Call>& failing, EngineError const& why) {
-  for (auto& call : failing) {
-    if (!call.done) continue;
-    bool const may_have_happened = call.written && call.effect == Effect::writes;
-    call.done(
-        as_pointer(failed(why.code(), may_have_happened ? Outcome::unknown : Outcome::not_applied,
-                          call.operation, why.reason(), why.hint())),
-        Reply());
-  }
+void Connection::State::fail(Call& call, EngineError const& why) {
+  if (!call.done) return;
+  call.done(no_reply(failed(why.code(),
+                            call.may_have_happened() ? Outcome::unknown : Outcome::not_applied,
+                            call.operation, why.reason(), why.hint())));
 }
 
 // Calling.
 
-void Connection::State::submit(Call call) {
+void Connection::State::submit(Call call, std::string_view bytes) {
   watch(call.deadline);
   if (confirmed_longer_ago_than(look_every)) look_for_master();
-  if (in_flight.size() < max_in_flight) {
-    transmit(std::move(call));
-  } else if (waiting.size() < max_waiting) {
-    waiting.push_back(std::move(call));
+  if (waiting.empty() && room_for(bytes.size())) {
+    transmit(std::move(call), bytes);
+  } else if (waiting.size() < max_waiting && waiting_bytes + bytes.size() <= max_waiting_bytes) {
+    waiting_bytes += bytes.size();
+    waiting.push_back({std::move(call), std::string(bytes)});
   } else {
-    call.done(as_pointer(failed(ErrorCode::rate_limited, Outcome::not_applied, call.operation,
-                                "too many calls wait for the server")),
-              Reply());
+    call.done(no_reply(failed(ErrorCode::rate_limited, Outcome::not_applied, call.operation,
+                              "too many calls wait for the server")));
+  }
+}
+
+bool Connection::State::room_for(std::size_t bytes) const {
+  return in_flight.empty() ||
+         (in_flight.size() < max_in_flight && in_flight_bytes + bytes <= max_in_flight_bytes);
+}
+
+void Connection::State::transmit_waiting() {
+  while (!waiting.empty() && room_for(waiting.front().bytes.size())) {
+    auto next = std::move(waiting.front());
+    waiting.pop_front();
+    waiting_bytes -= next.bytes.size();
+    transmit(std::move(next.call), next.bytes);
   }
 }
 
 /// What is asked for in one turn of the loop goes out together.
-void Connection::State::transmit(Call call) {
-  out += call.bytes;
-  call.bytes.clear();
-  call.sent = env.now();
+void Connection::State::transmit(Call call, std::string_view bytes) {
+  out += bytes;
+  call.size = bytes.size();
+  in_flight_bytes += bytes.size();
   in_flight.push_back(std::move(call));
   ++unsent;
   if (std::exchange(flushing, true)) return;
@@ -225,8 +223,15 @@ void Connection::State::transmit(Call call) {
 
 void Connection::State::flush() {
   if (!writing.empty() || out.empty() || !socket) return;
+  auto const now = env.now();
+  for (; unsent > 0; --unsent) in_flight[in_flight.size() - unsent].sent = now;
+  auto const written = socket->write_now(out);
+  if (written == out.size()) {
+    out.clear();
+    return;
+  }
   writing.swap(out);
-  for (; unsent > 0; --unsent) in_flight[in_flight.size() - unsent].written = true;
+  writing.erase(0, written);
   socket->write(writing, [self = shared_from_this(), on = socket](boost::system::error_code error) {
     if (self->socket != on) return;
     self->writing.clear();
@@ -254,11 +259,13 @@ void Connection::State::read() {
 void Connection::State::take(std::string_view bytes) {
   last_received = env.now();
   auto const on = socket;
+  // What the answers lead to goes out in one write, when all are read.
+  bool const posted = std::exchange(flushing, true);
   try {
     reader.feed(bytes);
     while (socket == on) {
       auto reply = reader.next();
-      if (!reply) return;
+      if (!reply) break;
       answer(std::move(*reply));
     }
   } catch (std::exception const& error) {
@@ -266,6 +273,8 @@ void Connection::State::take(std::string_view bytes) {
       lose(failed(ErrorCode::internal, Outcome::unknown, "read", error.what()));
     }
   }
+  flushing = posted;
+  flush();
 }
 
 void Connection::State::answer(Reply reply) {
@@ -278,14 +287,12 @@ void Connection::State::answer(Reply reply) {
   if (in_flight.empty()) throw std::runtime_error("the server answered what nobody asked");
   auto call = std::move(in_flight.front());
   in_flight.pop_front();
-  if (!waiting.empty()) {
-    transmit(std::move(waiting.front()));
-    waiting.pop_front();
-  }
+  in_flight_bytes -= call.size;
+  transmit_waiting();
   bool const leave = reply->is_error() && stage == Stage::ready && refusal_of(reply->text()).leave;
   std::optional<EngineError> const why =
       leave ? std::optional(refused(call.operation, reply->text())) : std::nullopt;
-  if (call.done) call.done(nullptr, std::move(reply));
+  if (call.done) call.done(std::move(reply));
   if (why) lose(*why);
 }
 
@@ -305,8 +312,7 @@ void Connection::State::watch(Instant deadline) {
 
 void Connection::State::look_at_clock() {
   auto const now = env.now();
-  std::vector<Done> late;
-  std::vector<std::exception_ptr> errors;
+  std::vector<std::pair<Done, Answer>> late;
   auto next = Instant::max();
   bool silent = false;
   auto const look = [&](auto& entry, Outcome outcome) {
@@ -315,19 +321,22 @@ void Connection::State::look_at_clock() {
       next = std::min(next, entry.deadline);
       return;
     }
-    late.push_back(std::exchange(entry.done, nullptr));
-    errors.push_back(as_pointer(failed(ErrorCode::network_timeout, outcome, entry.operation,
-                                       "no answer from " + target.url() + " in time",
-                                       "is the server overloaded, or the network down?")));
+    late.emplace_back(std::exchange(entry.done, nullptr),
+                      no_reply(failed(ErrorCode::network_timeout, outcome, entry.operation,
+                                      "no answer from " + target.url() + " in time",
+                                      "is the server overloaded, or the network down?")));
   };
   for (auto& call : in_flight) {
-    bool const may_have_happened = call.written && call.effect == Effect::writes;
     bool const waited = static_cast<bool>(call.done);
-    look(call, may_have_happened ? Outcome::unknown : Outcome::not_applied);
+    look(call, call.may_have_happened() ? Outcome::unknown : Outcome::not_applied);
     if (waited && !call.done && last_received < call.sent) silent = true;
   }
-  for (auto& call : waiting) look(call, Outcome::not_applied);
-  std::erase_if(waiting, [](Call const& call) { return !call.done; });
+  for (auto& [call, bytes] : waiting) look(call, Outcome::not_applied);
+  std::erase_if(waiting, [this](WaitingCall const& entry) {
+    if (entry.call.done) return false;
+    waiting_bytes -= entry.bytes.size();
+    return true;
+  });
   for (auto& waiter : waiters) look(waiter, Outcome::not_applied);
   std::erase_if(waiters, [](Waiter const& waiter) { return !waiter.done; });
   if (next != Instant::max()) watch(next);
@@ -336,7 +345,7 @@ void Connection::State::look_at_clock() {
     lose(failed(ErrorCode::network_timeout, Outcome::unknown, "wait",
                 "no answer from " + target.url() + " in time"));
   }
-  for (std::size_t i = 0; i < late.size(); ++i) late[i](errors[i], Reply());
+  for (auto& [done, answer] : late) done(std::move(answer));
 }
 
 }  // namespace holt::redis

@@ -30,7 +30,7 @@ asio::awaitable<DurableWrites::Written> DurableWrites::send(std::string command,
   auto const timeout = hurry ? std::min(hurried, timeout_) : timeout_;
   auto wait = redis::command("WAIT", Digits(replicas_), Digits(timeout.count()));
   TwoReplies both =
-      co_await connection().call(std::move(command), std::move(wait), operation, deadline);
+      co_await connection().call_both(std::move(command), std::move(wait), operation, deadline);
   Written written;
   written.reply = std::move(both.first);
   if (written.reply->is_error()) co_return written;
@@ -54,7 +54,7 @@ asio::awaitable<DurableWrites::Written> DurableWrites::run(ScriptCall const& cal
   }
   if (!connection().is_ready()) co_await connection().ready(call.name(), deadline);
   written = co_await send(call.by_sha(), call.name(), deadline);
-  if (written.reply->is_error() && written.reply->text().starts_with("NOSCRIPT")) {
+  if (is_unknown_script(*written.reply)) {
     written = co_await send(call.with_text(), call.name(), deadline);
   }
   if (written.reply->is_error()) throw refused(call.name(), written.reply->text());

@@ -17,6 +17,9 @@ namespace holt::redis {
 asio::awaitable<Reply> run_script(Connection& connection, ScriptCall const& call, Effect effect,
                                   Instant deadline);
 
+/// Whether a server says that it does not know a script by its SHA.
+[[nodiscard]] bool is_unknown_script(ReplyView const& reply);
+
 /// A plain command, the same way.
 asio::awaitable<Reply> run_command(Connection& connection, std::string bytes, Effect effect,
                                    std::string_view operation, Instant deadline);
