@@ -3,6 +3,7 @@
 // never change.
 
 #include "engines/redis/layout.hpp"
+#include "redis_scripts.hpp"
 
 #include <gtest/gtest.h>
 
@@ -84,7 +85,7 @@ TEST(RedisLayoutTest, ARecordIsReadAsItWasWritten) {
 }
 
 TEST(RedisLayoutTest, ARecordMayHaveNoTextsAtAll) {
-  auto const text = owner + " 1 1 100 0 5" + record_tail("", "");
+  auto const text = owner + " 1 1 100 0 5 0 0\n";
   auto const read = parse_record(text);
   ASSERT_TRUE(read);
   EXPECT_TRUE(read->offered);

@@ -2,6 +2,7 @@
 // Calls of scripts as the Redis engine writes them into bytes.
 
 #include "engines/redis/script_call.hpp"
+#include "redis_scripts.hpp"
 
 #include <gtest/gtest.h>
 

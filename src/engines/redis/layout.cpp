@@ -98,8 +98,4 @@ std::optional<LeaseRecord> parse_record(std::string_view text) {
   return record;
 }
 
-std::string record_tail(std::string_view request, std::string_view note) {
-  return fmt::format(" {} 0\n{}{}", request.size(), request, note);
-}
-
 }  // namespace holt::redis

@@ -73,7 +73,4 @@ struct LeaseRecord {
 /// Nothing: somebody else wrote this. The texts are parts of `text`.
 [[nodiscard]] std::optional<LeaseRecord> parse_record(std::string_view text);
 
-/// What follows acquired_ms in a record that is not broken.
-[[nodiscard]] std::string record_tail(std::string_view request, std::string_view note);
-
 }  // namespace holt::redis

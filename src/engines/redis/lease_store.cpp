@@ -5,6 +5,7 @@
 #include "engines/redis/errors.hpp"
 #include "engines/redis/listing.hpp"
 #include "engines/redis/scripting.hpp"
+#include "redis_scripts.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 
@@ -55,14 +56,32 @@ std::uint64_t number(std::string_view text) {
                "somebody else writes keys that begin with holt: on this server");
 }
 
-Busy busy_with(LeaseRecord const& record, std::int64_t left_ms, std::int64_t place) {
+bool is_busy(ReplyView const& answer) { return answer.is_array() && answer[0].integer() == 0; }
+
+Busy busy_with(ReplyView const& answer, std::vector<Name> const& names) {
+  auto const which = static_cast<std::size_t>(answer[1].integer() - 1) % names.size();
+  auto const record = parse_record(answer[2].text());
+  if (!record) not_ours("acquire", names[which].text());
   Busy busy;
-  busy.holder = record.owner;
-  busy.fence = record.fence;
-  busy.expires_in = milliseconds(left_ms);
-  busy.place = static_cast<std::uint32_t>(std::min<std::int64_t>(place, LeaseStore::max_place));
-  busy.note = record.note;
+  busy.holder = record->owner;
+  busy.fence = record->fence;
+  busy.expires_in = milliseconds(answer[3].integer());
+  busy.place = static_cast<std::uint32_t>(
+      std::min<std::int64_t>(answer[4].integer(), LeaseStore::max_place));
+  busy.note = record->note;
   return busy;
+}
+
+/// That of one name comes as a number mostly.
+std::vector<Fence> fences_in(ReplyView const& answer, std::size_t names) {
+  std::vector<Fence> fences;
+  fences.reserve(names);
+  if (names == 1 && !answer.is_array()) {
+    fences.emplace_back(static_cast<std::uint64_t>(answer.integer()));
+  } else {
+    for (std::size_t i = 1; i <= names; ++i) fences.emplace_back(number(answer[i].text()));
+  }
+  return fences;
 }
 
 LeaseInfo info_of(std::string const& name, LeaseRecord const& record, ReplyView const& found) {
@@ -116,16 +135,22 @@ void RedisLeaseStore::checked(std::vector<Name> const& names) {
 }
 
 ScriptCall RedisLeaseStore::acquire_call(LeaseRequest const& request) {
-  constexpr std::size_t words_of_all = 12;
+  auto const& names = request.names;
   auto const ticket_ttl = request.ticket_ttl > Nanos(0) ? request.ticket_ttl : request.ttl;
-  ScriptCall call(scripts::acquire, request.names.size() * Keys::of_a_name,
-                  words_of_all + request.names.size());
-  for (auto const& name : request.names) keys_.add_all(name.text(), call);
-  call.add(request.owner.text()).add(ms(request.ttl)).add(ms(request.delay)).add(wall_ms(env_));
-  call.add(record_tail(request.request, request.note)).add(request.stand_in_line ? "1" : "0");
-  call.add(ms(ticket_ttl)).add(request.priority).add(keys_.inbox_channel()).add("1");
-  call.add(identity_for(request.names)).add(key_life_ms(request));
-  for (auto const& name : request.names) call.add(name.text());
+  ScriptCall call(scripts::acquire, names.size() * Keys::of_a_name, 6 + names.size());
+  for (auto const& name : names) keys_.add_all(name.text(), call);
+  call.add(request.owner.text());
+  // A record as scripts/line.lua tells, from the fence on.
+  call.add(" 0 ", Digits(ms(request.ttl)), " ", Digits(ms(request.delay)), " ",
+           Digits(wall_ms(env_)), " ", Digits(request.request.size()), " 0\n", request.request,
+           request.note);
+  call.add(key_life_ms(request)).add(identity_for(names)).add(keys_.inbox_channel());
+  if (request.stand_in_line) {
+    call.add("1 ", Digits(ms(ticket_ttl)), " ", Digits(request.priority));
+  } else {
+    call.add("1");
+  }
+  for (auto const& name : names) call.add(name.text());
   return call;
 }
 
@@ -147,24 +172,17 @@ asio::awaitable<std::expected<LeaseGrant, Busy>> RedisLeaseStore::acquire(LeaseR
   }
   Reply const reply = std::move(written.reply);
   checked(request.names);
-  if ((*reply)[0].integer() == 0) {
-    auto const which = static_cast<std::size_t>((*reply)[1].integer() - 1) % request.names.size();
-    auto const record = parse_record((*reply)[2].text());
-    if (!record) not_ours("acquire", request.names[which].text());
-    co_return std::unexpected(busy_with(*record, (*reply)[3].integer(), (*reply)[4].integer()));
-  }
+  if (is_busy(*reply)) co_return std::unexpected(busy_with(*reply, request.names));
   if (!written.confirmed) {
     Outcome const outcome = co_await take_back(request, deadline);
     throw writes_.not_durable(written, outcome, "acquire");
   }
   LeaseGrant grant;
-  for (std::size_t i = 1; i <= request.names.size(); ++i) {
-    auto const fence = number((*reply)[i].text());
-    grant.fences.emplace_back(fence);
-    if (fence % grants_per_sweep == 0) {
-      asio::co_spawn(env_.executor(), sweep(shard_of(request.names[i - 1].text())),
-                     [](std::exception_ptr) {});
-    }
+  grant.fences = fences_in(*reply, request.names.size());
+  for (std::size_t i = 0; i < grant.fences.size(); ++i) {
+    if (grant.fences[i].value() % grants_per_sweep != 0) continue;
+    asio::co_spawn(env_.executor(), sweep(shard_of(request.names[i].text())),
+                   [](std::exception_ptr) {});
   }
   co_return grant;
 }

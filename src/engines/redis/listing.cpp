@@ -2,6 +2,7 @@
 #include "engines/redis/listing.hpp"
 
 #include "engines/redis/scripting.hpp"
+#include "redis_scripts.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -5,6 +5,7 @@
 #include "engines/redis/errors.hpp"
 #include "engines/redis/listing.hpp"
 #include "engines/redis/scripting.hpp"
+#include "redis_scripts.hpp"
 
 #include <algorithm>
 #include <charconv>

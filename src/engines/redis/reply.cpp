@@ -91,10 +91,27 @@ void append_count(std::string& bytes, std::size_t words) {
   bytes.append("*").append(Digits(words)).append("\r\n");
 }
 
+void append_word(std::string& bytes, std::initializer_list<std::string_view> parts) {
+  constexpr std::size_t frame = 25;  // "$", a number, and twice "\r\n"
+  std::size_t size = 0;
+  for (auto const part : parts) size += part.size();
+  auto const before = bytes.size();
+  bytes.resize_and_overwrite(before + size + frame, [&](char* start, std::size_t room) {
+    char* at = start + before;
+    auto const put = [&at](std::string_view text) { at += text.copy(at, text.size()); };
+    put("$");
+    at = std::to_chars(at, start + room, size).ptr;
+    put("\r\n");
+    for (auto const part : parts) put(part);
+    put("\r\n");
+    return static_cast<std::size_t>(at - start);
+  });
+}
+
 std::string command(std::vector<std::string_view> const& words) {
   std::string bytes;
   append_count(bytes, words.size());
-  for (auto const word : words) append_word(bytes, word);
+  for (auto const word : words) append_word(bytes, {word});
   return bytes;
 }
 

@@ -2,12 +2,12 @@
 #pragma once
 // What goes over the wire and comes back, without a socket. hiredis reads the replies.
 
-#include <algorithm>
 #include <array>
 #include <charconv>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -88,22 +88,7 @@ class Digits {
 void append_count(std::string& bytes, std::size_t words);
 
 /// Appends a word that consists of these parts.
-template <class... Parts>
-  requires(std::convertible_to<Parts const&, std::string_view> && ...)
-void append_word(std::string& bytes, Parts const&... parts) {
-  constexpr std::size_t frame = 25;  // "$", a number, and twice "\r\n"
-  auto const size = (std::string_view(parts).size() + ...);
-  auto const before = bytes.size();
-  bytes.resize_and_overwrite(before + size + frame, [&](char* start, std::size_t room) {
-    char* at = start + before;
-    *at++ = '$';
-    at = std::to_chars(at, start + room, size).ptr;
-    at = std::ranges::copy(std::string_view("\r\n"), at).out;
-    ((at = std::ranges::copy(std::string_view(parts), at).out), ...);
-    at = std::ranges::copy(std::string_view("\r\n"), at).out;
-    return static_cast<std::size_t>(at - start);
-  });
-}
+void append_word(std::string& bytes, std::initializer_list<std::string_view> parts);
 
 /// The bytes of a command. By hand: hiredis' own formatter spends more time in sprintf than the
 /// whole rest of a call takes.
@@ -115,7 +100,7 @@ template <class... Words>
 [[nodiscard]] std::string command(Words const&... words) {
   std::string bytes;
   append_count(bytes, sizeof...(words));
-  (append_word(bytes, words), ...);
+  (append_word(bytes, {std::string_view(words)}), ...);
   return bytes;
 }
 

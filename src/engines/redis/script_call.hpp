@@ -4,7 +4,6 @@
 // keys, then the other words, as many of each as was said before.
 
 #include "engines/redis/reply.hpp"
-#include "redis_scripts.hpp"
 
 #include <concepts>
 #include <cstddef>
@@ -12,6 +11,8 @@
 #include <string_view>
 
 namespace holt::redis {
+
+struct Script;  // redis_scripts.hpp has them all
 
 class ScriptCall {
  public:
@@ -22,12 +23,12 @@ class ScriptCall {
     requires(std::convertible_to<Parts const&, std::string_view> && ...)
   ScriptCall& add(Parts const&... parts) {
     --missing_;
-    append_word(bytes_, parts...);
+    append_word(bytes_, {std::string_view(parts)...});
     return *this;
   }
   ScriptCall& add(std::integral auto number) { return add(Digits(number)); }
 
-  [[nodiscard]] std::string_view name() const { return script_->name; }
+  [[nodiscard]] std::string_view name() const;
   /// With the SHA that servers know the script by. Not before all of it was added.
   [[nodiscard]] std::string const& by_sha() const;
   /// With its text, for a server that does not know it.

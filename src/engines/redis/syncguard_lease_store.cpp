@@ -4,6 +4,7 @@
 #include "contracts/input_rules.hpp"
 #include "engines/redis/errors.hpp"
 #include "engines/redis/scripting.hpp"
+#include "redis_scripts.hpp"
 
 #include <holt/error.hpp>
 
