@@ -4,9 +4,9 @@
 // send in one round goes out in one write. No code of Holt is in it.
 //
 // redis_probe PORT N SECONDS ACQUIRE.lua KEYS ARGS RELEASE.lua KEYS ARGS
-// KEYS and ARGS are words between spaces, in which %n is the worker's name, %o its owner (new for
-// each pair), %f what acquire answered first (the fence) and %e nothing. Prints one line of JSON;
-// on stderr what the first acquire was answered, to see that it was granted.
+// KEYS and ARGS are words between spaces, in which %n is the worker's name, %h one of 64 shards in
+// hex, %o its owner (new for each pair), %s a space and %e nothing. Prints one line of JSON; on
+// stderr what the first acquire was answered, to see that it was granted.
 
 #include <hiredis/hiredis.h>
 #include <netinet/in.h>
@@ -26,6 +26,7 @@
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace {
@@ -34,8 +35,8 @@ using Clock = std::chrono::steady_clock;
 
 struct Worker {
   std::string name;
+  std::string shard = "00";
   std::string owner;
-  std::string fence;
   Clock::time_point began;
   bool holds = false;
 };
@@ -115,8 +116,8 @@ class Script {
       for (std::size_t i = 0; i < word.size(); ++i) {
         if (word[i] != '%' || ++i == word.size()) {
           filled_ += word[i == word.size() ? i - 1 : i];
-        } else if (word[i] != 'e') {
-          filled_ += word[i] == 'n' ? worker.name : word[i] == 'o' ? worker.owner : worker.fence;
+        } else {
+          filled_ += meaning(word[i], worker);
         }
       }
       out += bulk(filled_);
@@ -124,6 +125,21 @@ class Script {
   }
 
  private:
+  static std::string_view meaning(char letter, Worker const& worker) {
+    switch (letter) {
+      case 'n':
+        return worker.name;
+      case 'h':
+        return worker.shard;
+      case 'o':
+        return worker.owner;
+      case 's':
+        return " ";
+      default:
+        return "";
+    }
+  }
+
   std::string start_;
   std::vector<std::string> words_;
   std::string filled_;
@@ -144,7 +160,8 @@ class Probe {
         release_(connection_, given[7], given[8], given[9]),
         workers_(std::stoul(given[2])) {
     for (std::size_t i = 0; i < workers_.size(); ++i) {
-      workers_[i].name = "probe-" + std::to_string(::getpid()) + "-" + std::to_string(i);
+      workers_[i].name = "p" + std::to_string(::getpid()) + "-" + std::to_string(i);
+      std::snprintf(workers_[i].shard.data(), 3, "%02zx", i % 64);
       begin(workers_[i]);
     }
   }
@@ -153,20 +170,27 @@ class Probe {
   std::vector<double> run(double seconds) {
     std::vector<double> times;
     auto const until = Clock::now() + std::chrono::duration<double>(seconds);
-    while (Clock::now() < until) {
-      connection_.write(out_);
-      out_.clear();
-      connection_.read();
-      while (auto reply = connection_.reply()) {
-        auto& worker = *waiting_.front();
-        waiting_.pop_front();
-        answered(worker, *reply, times);
-      }
-    }
+    while (Clock::now() < until) turn(times);
     return times;
+  }
+  /// Lets them release what they hold.
+  void end() {
+    ending_ = true;
+    std::vector<double> times;
+    while (!waiting_.empty()) turn(times);
   }
 
  private:
+  void turn(std::vector<double>& times) {
+    connection_.write(out_);
+    out_.clear();
+    connection_.read();
+    while (auto reply = connection_.reply()) {
+      auto& worker = *waiting_.front();
+      waiting_.pop_front();
+      answered(worker, *reply, times);
+    }
+  }
   void begin(Worker& worker) {
     worker.owner = worker.name + "-" + std::to_string(++pairs_);
     worker.began = Clock::now();
@@ -180,12 +204,11 @@ class Probe {
     if (told_++ < 1) std::fprintf(stderr, "acquire answered %s\n", first_number(reply).c_str());
     worker.holds = !worker.holds;
     if (worker.holds) {
-      worker.fence = first_number(reply);
       send(worker, release_);
       return;
     }
     times.push_back(std::chrono::duration<double, std::micro>(Clock::now() - worker.began).count());
-    begin(worker);
+    if (!ending_) begin(worker);
   }
 
   Connection connection_;
@@ -195,6 +218,7 @@ class Probe {
   std::deque<Worker*> waiting_;  ///< in the order of their replies
   std::string out_;
   std::size_t pairs_ = 0;
+  bool ending_ = false;
   int told_ = 0;
 };
 
@@ -216,6 +240,7 @@ void measure(char** given) {
   auto times = probe.run(seconds);
   auto const took = std::chrono::duration<double>(Clock::now() - start).count();
   auto const used = cpu_us() - cpu;
+  probe.end();
   if (times.empty()) throw std::runtime_error("no pair came to its end");
   std::ranges::sort(times);
   auto const count = static_cast<double>(times.size());

@@ -72,7 +72,7 @@ TEST_F(StrangeServer, AnErrorNobodyKnowsLeavesTheOutcomeOpen) {
 
 TEST_F(StrangeServer, AnswersOfAnotherShapeAreErrorsNotCrashes) {
   for (auto const* const bytes :
-       {":1\r\n", "+OK\r\n", "$-1\r\n", "*0\r\n", "*1\r\n:0\r\n", "*2\r\n:0\r\n:9\r\n",
+       {"+OK\r\n", "$-1\r\n", "*0\r\n", "*1\r\n:0\r\n", "*2\r\n:0\r\n:9\r\n",
         "*5\r\n:0\r\n:9\r\n$3\r\nabc\r\n:1\r\n:1\r\n", "*5\r\n:0\r\n:-1\r\n+x\r\n:1\r\n:1\r\n",
         "*5\r\n:0\r\n:0\r\n+x\r\n:1\r\n:1\r\n", "*1\r\n:1\r\n", "*2\r\n:1\r\n:7\r\n",
         "*2\r\n:1\r\n+seven\r\n", "*1\r\n-ERR x\r\n"}) {

@@ -3,6 +3,7 @@
 // never change.
 
 #include "engines/redis/layout.hpp"
+#include "redis_scripts.hpp"
 
 #include <gtest/gtest.h>
 
@@ -47,15 +48,9 @@ TEST(RedisLayoutTest, ShardsAreAllUsed) {
 
 TEST(RedisLayoutTest, KeysOfANameLieInItsShardsSlot) {
   Keys const keys("default");
-  std::vector<std::string> all;
-  keys.append("x", all);
-  EXPECT_EQ(all, (std::vector<std::string>{"holt:default:{23}:l:x", "holt:default:{23}:q:x",
-                                           "holt:default:{23}:u:x", "holt:default:{23}:t:x",
-                                           "holt:default:{23}:c", "holt:default:{23}:i"}));
-  EXPECT_EQ(keys.lease("x"), all[0]);
-  EXPECT_EQ(keys.until("x"), all[2]);
-  EXPECT_EQ(keys.counter(0x23), all[4]);
-  EXPECT_EQ(keys.names(0x23), all[5]);
+  EXPECT_EQ(keys.lease("x"), "holt:default:{23}:l:x");
+  EXPECT_EQ(keys.counter(0x23), "holt:default:{23}:c");
+  EXPECT_EQ(keys.names(0x23), "holt:default:{23}:i");
   EXPECT_EQ(keys.record("x"), "holt:default:{23}:r:x");
   EXPECT_EQ(keys.number("x"), "holt:default:{23}:n:x");
   EXPECT_EQ(keys.record_keys(3), "holt:default:{03}:k");
@@ -63,16 +58,31 @@ TEST(RedisLayoutTest, KeysOfANameLieInItsShardsSlot) {
 
 TEST(RedisLayoutTest, KeysOfALeaseAreToldFromOthers) {
   Keys const keys("default");
-  std::vector<std::string> all;
-  keys.append("x", all);
-  for (auto const& key : all) {
+  std::vector<std::string> const others{
+      keys.counter(3),         keys.names(3),          keys.record("l:x"),
+      keys.number("q:x"),      keys.record_keys(3),    "holt:",
+      "holt:default:{23}:",    "holt:default:{23}:l",  "holt:other:{23}:l:x",
+      "holt:default:{23}:u:x", "holt:default:{23}:t:x"};
+  for (std::string const key : {"holt:default:{23}:l:x", "holt:default:{23}:q:x"}) {
     EXPECT_TRUE(key.starts_with(keys.shards_prefix())) << key;
-    EXPECT_EQ(keys.is_about_a_lease(key), key.ends_with("l:x") || key.ends_with("q:x")) << key;
+    EXPECT_TRUE(keys.is_about_a_lease(key)) << key;
   }
-  for (auto const& key : {keys.record("l:x"), keys.number("q:x"), keys.record_keys(3), "holt:"s,
-                          "holt:default:{23}:"s, "holt:default:{23}:l"s, "holt:other:{23}:l:x"s}) {
-    EXPECT_FALSE(keys.is_about_a_lease(key)) << key;
-  }
+  for (auto const& key : others) EXPECT_FALSE(keys.is_about_a_lease(key)) << key;
+}
+
+TEST(RedisLayoutTest, ScriptsAreGivenAllKeysOfAName) {
+  Keys const keys("default");
+  ScriptCall call(scripts::release, Keys::of_a_name, 0);
+  keys.add_all("x", call);
+  EXPECT_EQ(call.by_sha(),
+            command("EVALSHA", scripts::release.sha, "6", "holt:default:{23}:l:x",
+                    "holt:default:{23}:q:x", "holt:default:{23}:u:x", "holt:default:{23}:t:x",
+                    "holt:default:{23}:c", "holt:default:{23}:i"));
+  ScriptCall find(scripts::find, 2, 0);
+  keys.add_lease("x", find);
+  keys.add_until("x", find);
+  EXPECT_EQ(find.by_sha(), command("EVALSHA", scripts::find.sha, "2", "holt:default:{23}:l:x",
+                                   "holt:default:{23}:u:x"));
 }
 
 TEST(RedisLayoutTest, ARecordIsReadAsItWasWritten) {
@@ -89,7 +99,7 @@ TEST(RedisLayoutTest, ARecordIsReadAsItWasWritten) {
 }
 
 TEST(RedisLayoutTest, ARecordMayHaveNoTextsAtAll) {
-  auto const text = owner + " 1 1 100 0 5" + record_tail("", "");
+  auto const text = owner + " 1 1 100 0 5 0 0\n";
   auto const read = parse_record(text);
   ASSERT_TRUE(read);
   EXPECT_TRUE(read->offered);

@@ -3,9 +3,7 @@
 
 #include "engines/redis/connection_state.hpp"
 
-#include <boost/asio/async_result.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <future>
 #include <memory>
@@ -69,100 +67,44 @@ asio::awaitable<void> Connection::ready(std::string_view operation, Instant dead
     throw failed(state.trouble->code(), Outcome::not_applied, operation, state.trouble->reason(),
                  state.trouble->hint());
   }
-  auto initiate = [](auto handler, State* self, std::string what, Instant until, Retry again) {
-    State::Waiter waiter;
-    waiter.done = [handler = std::move(handler)](std::exception_ptr error, Reply reply) mutable {
-      std::move(handler)(std::move(error), std::move(reply));
-    };
-    waiter.operation = std::move(what);
-    waiter.deadline = until;
-    waiter.retry = again;
+  auto const initiate = [](auto done, State* self, std::string_view what, Instant until,
+                           Retry again) {
     self->watch(until);
-    self->waiters.push_back(std::move(waiter));
+    self->waiters.push_back({std::move(done), what, until, again});
     // Only now: it may fail at once.
     if (self->stage == State::Stage::idle) self->connect_when_allowed();
     if (self->stage == State::Stage::ready) self->look_for_master();
   };
-  std::string what(operation);
-  [[maybe_unused]] Reply const none =
-      co_await asio::async_initiate<asio::use_awaitable_t<> const, void(std::exception_ptr, Reply)>(
-          initiate, asio::use_awaitable, state_.get(), std::move(what), deadline, retry);
+  Answer connected = co_await asio::async_initiate<asio::deferred_t const, void(Answer)>(
+      initiate, asio::deferred, state_.get(), operation, deadline, retry);
+  if (!connected) std::rethrow_exception(connected.error());
 }
 
-asio::awaitable<Reply> Connection::call(std::string command, Effect effect,
-                                        std::string_view operation, Instant deadline) {
-  auto initiate = [](auto handler, State* self, std::string bytes, Effect does, std::string what,
-                     Instant until) {
-    State::Call call;
-    call.done = [handler = std::move(handler)](std::exception_ptr error, Reply reply) mutable {
-      std::move(handler)(std::move(error), std::move(reply));
-    };
-    call.operation = std::move(what);
-    call.effect = does;
-    call.deadline = until;
-    call.bytes = std::move(bytes);
-    if (self->stage == State::Stage::ready) {
-      self->submit(std::move(call));
-    } else {
-      call.done(std::make_exception_ptr(failed(ErrorCode::service_unavailable, Outcome::not_applied,
-                                               call.operation, "the connection broke")),
-                Reply());
-    }
-  };
-  return asio::async_initiate<asio::use_awaitable_t<> const, void(std::exception_ptr, Reply)>(
-      initiate, asio::use_awaitable, state_.get(), std::move(command), effect,
-      std::string(operation), deadline);
+void Connection::start(Done done, std::string_view command, Effect effect,
+                       std::string_view operation, Instant deadline) {
+  if (state_->stage == State::Stage::ready) {
+    state_->submit({std::move(done), operation, effect, deadline}, command);
+  } else {
+    done(no_reply(failed(ErrorCode::service_unavailable, Outcome::not_applied, operation,
+                         "the connection broke")));
+  }
 }
 
-asio::awaitable<TwoReplies> Connection::call(std::string command, std::string then,
-                                             std::string_view operation, Instant deadline) {
-  auto initiate = [](auto handler, State* self, std::string bytes, std::string more,
-                     std::string what, Instant until) {
-    auto const first = std::make_shared<std::optional<Reply>>();
-    State::Call call;
-    // If it has no reply, the next one has none for the same reason.
-    call.done = [first](std::exception_ptr error, Reply reply) {
-      if (!error) *first = std::move(reply);
-    };
-    call.operation = what;
-    call.effect = Effect::writes;
-    call.deadline = until;
-    call.bytes = std::move(bytes);
-    State::Call next;
-    next.done = [first, handler = std::move(handler)](std::exception_ptr error,
-                                                      Reply reply) mutable {
-      TwoReplies both;
-      // A refusal may have ended the connection; it is the better answer.
-      if (*first && (**first)->is_error()) error = nullptr;
-      if (*first) both.first = std::move(**first);
-      both.second = std::move(reply);
-      std::move(handler)(std::move(error), std::move(both));
-    };
-    next.operation = std::move(what);
-    next.effect = Effect::writes;
-    next.deadline = until;
-    next.bytes = std::move(more);
-    if (self->stage == State::Stage::ready) {
-      self->submit(std::move(call));
-      self->submit(std::move(next));
-    } else {
-      next.done(std::make_exception_ptr(failed(ErrorCode::service_unavailable, Outcome::not_applied,
-                                               next.operation, "the connection broke")),
-                Reply());
-    }
-  };
-  return asio::async_initiate<asio::use_awaitable_t<> const, void(std::exception_ptr, TwoReplies)>(
-      initiate, asio::use_awaitable, state_.get(), std::move(command), std::move(then),
-      std::string(operation), deadline);
-}
-
-void Connection::tell(std::string command) {
-  if (!is_ready()) return;
-  State::Call call;
-  call.deadline = Instant::max();
-  call.bytes = std::move(command);
-  call.effect = Effect::writes;
-  state_->submit(std::move(call));
+asio::awaitable<TwoReplies> Connection::call_both(std::string command, std::string then,
+                                                  std::string_view operation, Instant deadline) {
+  auto const first = std::make_shared<std::optional<Answer>>();
+  auto const keep = [first](Answer answer) { *first = std::move(answer); };
+  start(keep, command, Effect::writes, operation, deadline);
+  Answer second = co_await call(then, Effect::writes, operation, deadline);
+  if (!*first) {
+    throw failed(ErrorCode::rate_limited, Outcome::unknown, operation,
+                 "too many calls wait for the server");
+  }
+  TwoReplies both;
+  both.first = reply_of(std::move(**first));
+  // A refusal may have ended the connection; it is the better answer.
+  if (!both.first->is_error()) both.second = reply_of(std::move(second));
+  co_return both;
 }
 
 }  // namespace holt::redis

@@ -13,13 +13,18 @@
 #include "engines/redis/place.hpp"
 #include "engines/redis/reply.hpp"
 
+#include <boost/asio/async_result.hpp>
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/deferred.hpp>
 
 #include <cstdint>
+#include <exception>
+#include <expected>
 #include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace holt::redis {
 
@@ -40,6 +45,16 @@ struct TwoReplies {
   Reply first;
   Reply second;
 };
+
+/// What comes of a call: a reply, which may say that the server refused it, or the EngineError that
+/// says why there is none.
+using Answer = std::expected<Reply, std::exception_ptr>;
+
+/// The reply; throws EngineError where there is none.
+[[nodiscard]] inline Reply reply_of(Answer answer) {
+  if (!answer) std::rethrow_exception(answer.error());
+  return std::move(*answer);
+}
 
 class Connection {
  public:
@@ -71,21 +86,29 @@ class Connection {
   /// Why it is not connected, as far as that is known; else empty.
   [[nodiscard]] std::string trouble() const;
 
-  /// Sends a command and waits for its reply. An error reply is a reply, too. Throws EngineError
-  /// when there is none in time; a late one is dropped.
-  asio::awaitable<Reply> call(std::string command, Effect effect, std::string_view operation,
-                              Instant deadline);
+  /// Sends a command; `co_await` gives the Answer. A reply that comes after the deadline is
+  /// dropped. Not a coroutine, which would cost more than all else that is done here: `command`
+  /// stays until it is awaited, and `operation` is a literal, as everywhere in this class.
+  auto call(std::string_view command, Effect effect, std::string_view operation, Instant deadline) {
+    auto const initiate = [](auto done, Connection* self, std::string_view bytes, Effect does,
+                             std::string_view what, Instant until) {
+      self->start(std::move(done), bytes, does, what, until);
+    };
+    return asio::async_initiate<asio::deferred_t const, void(Answer)>(
+        initiate, asio::deferred, this, command, effect, operation, deadline);
+  }
 
-  /// The same for two commands in a row, of which the first writes. If the first reply is an error
-  /// the second may be missing.
-  asio::awaitable<TwoReplies> call(std::string command, std::string then,
-                                   std::string_view operation, Instant deadline);
-
-  /// Sends a command whose reply nobody waits for. Lost while not connected.
-  void tell(std::string command);
+  /// Two commands in a row, of which the first writes. If the first reply is an error the second
+  /// may be missing. Throws EngineError where there is none in time.
+  asio::awaitable<TwoReplies> call_both(std::string command, std::string then,
+                                        std::string_view operation, Instant deadline);
 
  private:
+  using Done = std::move_only_function<void(Answer)>;
   struct State;
+  void start(Done done, std::string_view command, Effect effect, std::string_view operation,
+             Instant deadline);
+
   std::shared_ptr<State> state_;
 };
 

@@ -5,19 +5,19 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
 
 namespace holt::redis {
 namespace {
 
-constexpr std::size_t max_in_flight = 10'000;  // calls; the next ones wait here
+// The next calls wait here, and beyond that refused.
+constexpr std::size_t max_in_flight = 10'000;
+constexpr std::size_t max_in_flight_bytes = std::size_t{64} << 20U;
 constexpr std::size_t max_waiting = 100'000;
+constexpr std::size_t max_waiting_bytes = std::size_t{256} << 20U;
 constexpr std::chrono::milliseconds longest_pause{1000};
 constexpr std::chrono::seconds look_every{2};  // whether this is still the master
-
-std::exception_ptr as_pointer(EngineError const& error) { return std::make_exception_ptr(error); }
 
 }  // namespace
 
@@ -71,23 +71,13 @@ asio::awaitable<void> Connection::State::connect_now() {
     reader = ReplyReader();
     read();
     Greeting greeting;
-    auto const ask = [this](std::string command) {
-      return asio::async_initiate<asio::use_awaitable_t<> const, void(std::exception_ptr, Reply)>(
-          [](auto handler, State* self, std::string bytes) {
-            Call call;
-            call.done = [handler = std::move(handler)](std::exception_ptr failure,
-                                                       Reply reply) mutable {
-              std::move(handler)(std::move(failure), std::move(reply));
-            };
-            call.operation = "connect";
-            call.deadline = Instant::max();
-            call.bytes = std::move(bytes);
-            self->transmit(std::move(call));
-          },
-          asio::use_awaitable, this, std::move(command));
+    auto const ask = [](auto done, State* self, std::string_view command) {
+      self->transmit({std::move(done), "connect", Effect::reads, Instant::max()}, command);
     };
     for (auto const& step : greeting_steps(target)) {
-      Reply const reply = co_await ask(step.command);
+      Answer answer = co_await asio::async_initiate<asio::deferred_t const, void(Answer)>(
+          ask, asio::deferred, this, std::string_view(step.command));
+      Reply const reply = reply_of(std::move(answer));
       step.take(*reply, greeting);
     }
     check(greeting, target);
@@ -108,7 +98,7 @@ void Connection::State::connected(Greeting greeting) {
   server = {attempts, std::move(greeting.identity), std::move(greeting.version)};
   for (auto const& tell : on_connected) tell();
   auto woken = std::exchange(waiters, {});
-  for (auto& waiter : woken) waiter.done(nullptr, Reply());
+  for (auto& waiter : woken) waiter.done(Reply());
 }
 
 /// Ended before it had begun, and nobody says why: it may be the wrong kind of port.
@@ -139,11 +129,13 @@ void Connection::State::lose(EngineError const& because) {
   out.clear();
   writing.clear();
   unsent = 0;
+  in_flight_bytes = 0;
+  waiting_bytes = 0;
   auto failing = std::exchange(in_flight, {});
   auto behind = std::exchange(waiting, {});
   fail_waiters(why);
-  fail_calls(failing, why);
-  fail_calls(behind, why);
+  for (auto& call : failing) fail(call, why);
+  for (auto& [call, bytes] : behind) fail(call, why);
   if (was_ready && lost) lost();
   if (stage == Stage::idle && !waiters.empty()) connect_when_allowed();
 }
@@ -152,13 +144,9 @@ void Connection::State::lose(EngineError const& because) {
 /// while the master is well.
 void Connection::State::look_for_master() {
   if (std::exchange(looking, true)) return;
-  Call role;
-  role.operation = "look for the master";
-  role.deadline = env.now() + look_every;
-  role.bytes = command("ROLE");
-  role.done = [this, attempt = attempts](std::exception_ptr error, Reply reply) {
-    if (error || attempts != attempt || stage != Stage::ready || !reply->is_array()) return;
-    if ((*reply)[0].text() == "master") return;
+  auto const look = [this, attempt = attempts](Answer answer) {
+    if (!answer || attempts != attempt || stage != Stage::ready || !(*answer)->is_array()) return;
+    if ((**answer)[0].text() == "master") return;
     // Not from within answer(), which is about to go on with this connection.
     asio::post(env.executor(), [self = shared_from_this(), attempt] {
       if (self->attempts != attempt || self->stage != Stage::ready) return;
@@ -166,8 +154,9 @@ void Connection::State::look_for_master() {
                         self->target.url() + " is a replica now"));
     });
   };
-  watch(role.deadline);
-  transmit(std::move(role));
+  auto const deadline = env.now() + look_every;
+  watch(deadline);
+  transmit({look, "look for the master", Effect::reads, deadline}, command("ROLE"));
   asio::co_spawn(env.executor(), ask_for_master(),
                  [self = shared_from_this()](std::exception_ptr) {});
 }
@@ -191,18 +180,14 @@ asio::awaitable<void> Connection::State::ask_for_master() {
   }
   confirmed = asked;
   auto woken = std::exchange(waiters, {});
-  for (auto& waiter : woken) waiter.done(nullptr, Reply());
+  for (auto& waiter : woken) waiter.done(Reply());
 }
 
-void Connection::State::fail_calls(std::deque<Call>& failing, EngineError const& why) {
-  for (auto& call : failing) {
-    if (!call.done) continue;
-    bool const may_have_happened = call.written && call.effect == Effect::writes;
-    call.done(
-        as_pointer(failed(why.code(), may_have_happened ? Outcome::unknown : Outcome::not_applied,
-                          call.operation, why.reason(), why.hint())),
-        Reply());
-  }
+void Connection::State::fail(Call& call, EngineError const& why) {
+  if (!call.done) return;
+  call.done(no_reply(failed(why.code(),
+                            call.may_have_happened() ? Outcome::unknown : Outcome::not_applied,
+                            call.operation, why.reason(), why.hint())));
 }
 
 /// But for those that the next attempt may help.
@@ -213,33 +198,46 @@ void Connection::State::fail_waiters(EngineError const& why) {
     (waits ? waiters : failing).push_back(std::move(waiter));
   }
   for (auto& waiter : failing) {
-    waiter.done(as_pointer(failed(why.code(), Outcome::not_applied, waiter.operation, why.reason(),
-                                  why.hint())),
-                Reply());
+    waiter.done(no_reply(
+        failed(why.code(), Outcome::not_applied, waiter.operation, why.reason(), why.hint())));
   }
 }
 
 // Calling.
 
-void Connection::State::submit(Call call) {
+void Connection::State::submit(Call call, std::string_view bytes) {
   watch(call.deadline);
   if (confirmed_longer_ago_than(look_every)) look_for_master();
-  if (in_flight.size() < max_in_flight) {
-    transmit(std::move(call));
-  } else if (waiting.size() < max_waiting) {
-    waiting.push_back(std::move(call));
+  if (waiting.empty() && room_for(bytes.size())) {
+    transmit(std::move(call), bytes);
+  } else if (waiting.size() < max_waiting && waiting_bytes + bytes.size() <= max_waiting_bytes) {
+    waiting_bytes += bytes.size();
+    waiting.push_back({std::move(call), std::string(bytes)});
   } else {
-    call.done(as_pointer(failed(ErrorCode::rate_limited, Outcome::not_applied, call.operation,
-                                "too many calls wait for the server")),
-              Reply());
+    call.done(no_reply(failed(ErrorCode::rate_limited, Outcome::not_applied, call.operation,
+                              "too many calls wait for the server")));
+  }
+}
+
+bool Connection::State::room_for(std::size_t bytes) const {
+  return in_flight.empty() ||
+         (in_flight.size() < max_in_flight && in_flight_bytes + bytes <= max_in_flight_bytes);
+}
+
+void Connection::State::transmit_waiting() {
+  while (!waiting.empty() && room_for(waiting.front().bytes.size())) {
+    auto next = std::move(waiting.front());
+    waiting.pop_front();
+    waiting_bytes -= next.bytes.size();
+    transmit(std::move(next.call), next.bytes);
   }
 }
 
 /// What is asked for in one turn of the loop goes out together.
-void Connection::State::transmit(Call call) {
-  out += call.bytes;
-  call.bytes.clear();
-  call.sent = env.now();
+void Connection::State::transmit(Call call, std::string_view bytes) {
+  out += bytes;
+  call.size = bytes.size();
+  in_flight_bytes += bytes.size();
   in_flight.push_back(std::move(call));
   ++unsent;
   if (std::exchange(flushing, true)) return;
@@ -251,8 +249,15 @@ void Connection::State::transmit(Call call) {
 
 void Connection::State::flush() {
   if (!writing.empty() || out.empty() || !socket) return;
+  auto const now = env.now();
+  for (; unsent > 0; --unsent) in_flight[in_flight.size() - unsent].sent = now;
+  auto const written = socket->write_now(out);
+  if (written == out.size()) {
+    out.clear();
+    return;
+  }
   writing.swap(out);
-  for (; unsent > 0; --unsent) in_flight[in_flight.size() - unsent].written = true;
+  writing.erase(0, written);
   socket->write(writing, [self = shared_from_this(), on = socket](boost::system::error_code error) {
     if (self->socket != on) return;
     self->writing.clear();
@@ -280,11 +285,13 @@ void Connection::State::read() {
 void Connection::State::take(std::string_view bytes) {
   last_received = env.now();
   auto const on = socket;
+  // What the answers lead to goes out in one write, when all are read.
+  bool const posted = std::exchange(flushing, true);
   try {
     reader.feed(bytes);
     while (socket == on) {
       auto reply = reader.next();
-      if (!reply) return;
+      if (!reply) break;
       answer(std::move(*reply));
     }
   } catch (std::exception const& error) {
@@ -292,6 +299,8 @@ void Connection::State::take(std::string_view bytes) {
       lose(failed(ErrorCode::internal, Outcome::unknown, "read", error.what()));
     }
   }
+  flushing = posted;
+  flush();
 }
 
 void Connection::State::answer(Reply reply) {
@@ -304,14 +313,12 @@ void Connection::State::answer(Reply reply) {
   if (in_flight.empty()) throw std::runtime_error("the server answered what nobody asked");
   auto call = std::move(in_flight.front());
   in_flight.pop_front();
-  if (!waiting.empty()) {
-    transmit(std::move(waiting.front()));
-    waiting.pop_front();
-  }
+  in_flight_bytes -= call.size;
+  transmit_waiting();
   bool const leave = reply->is_error() && stage == Stage::ready && refusal_of(reply->text()).leave;
   std::optional<EngineError> const why =
       leave ? std::optional(refused(call.operation, reply->text())) : std::nullopt;
-  if (call.done) call.done(nullptr, std::move(reply));
+  if (call.done) call.done(std::move(reply));
   if (why) lose(*why);
 }
 
@@ -329,13 +336,13 @@ void Connection::State::watch(Instant deadline) {
   });
 }
 
-EngineError Connection::State::no_answer(std::string const& operation, Outcome outcome) const {
+EngineError Connection::State::no_answer(std::string_view operation, Outcome outcome) const {
   return failed(ErrorCode::network_timeout, outcome, operation,
                 "no answer from " + target.url() + " in time",
                 "is the server overloaded, or the network down?");
 }
 
-EngineError Connection::State::no_connection(std::string const& operation) const {
+EngineError Connection::State::no_connection(std::string_view operation) const {
   return failed(ErrorCode::network_timeout, Outcome::not_applied, operation,
                 "no connection to " + place.url() + " in time",
                 place.tls
@@ -345,7 +352,7 @@ EngineError Connection::State::no_connection(std::string const& operation) const
 }
 
 /// For who waited for a connection, or for the Sentinels to confirm one.
-EngineError Connection::State::too_late(std::string const& operation) const {
+EngineError Connection::State::too_late(std::string_view operation) const {
   if (!trouble && stage == Stage::ready) return no_answer(operation, Outcome::not_applied);
   if (!trouble) return no_connection(operation);
   return failed(trouble->code(), Outcome::not_applied, operation,
@@ -355,8 +362,7 @@ EngineError Connection::State::too_late(std::string const& operation) const {
 
 void Connection::State::look_at_clock() {
   auto const now = env.now();
-  std::vector<Done> late;
-  std::vector<std::exception_ptr> errors;
+  std::vector<std::pair<Done, Answer>> late;
   auto next = Instant::max();
   bool silent = false;
   auto const is_late = [&](auto& entry) {
@@ -365,20 +371,22 @@ void Connection::State::look_at_clock() {
     return entry.deadline <= now;
   };
   auto const give_up = [&](auto& entry, EngineError const& error) {
-    late.push_back(std::exchange(entry.done, nullptr));
-    errors.push_back(as_pointer(error));
+    late.emplace_back(std::exchange(entry.done, nullptr), no_reply(error));
   };
   for (auto& call : in_flight) {
     if (!is_late(call)) continue;
-    bool const may_have_happened = call.written && call.effect == Effect::writes;
-    give_up(call,
-            no_answer(call.operation, may_have_happened ? Outcome::unknown : Outcome::not_applied));
+    give_up(call, no_answer(call.operation,
+                            call.may_have_happened() ? Outcome::unknown : Outcome::not_applied));
     if (last_received < call.sent) silent = true;
   }
-  for (auto& call : waiting) {
+  for (auto& [call, bytes] : waiting) {
     if (is_late(call)) give_up(call, no_answer(call.operation, Outcome::not_applied));
   }
-  std::erase_if(waiting, [](Call const& call) { return !call.done; });
+  std::erase_if(waiting, [this](WaitingCall const& entry) {
+    if (entry.call.done) return false;
+    waiting_bytes -= entry.bytes.size();
+    return true;
+  });
   for (auto& waiter : waiters) {
     if (is_late(waiter)) give_up(waiter, too_late(waiter.operation));
   }
@@ -389,7 +397,7 @@ void Connection::State::look_at_clock() {
     lose(failed(ErrorCode::network_timeout, Outcome::unknown, "wait",
                 "no answer from " + target.url() + " in time"));
   }
-  for (std::size_t i = 0; i < late.size(); ++i) late[i](errors[i], Reply());
+  for (auto& [done, answer] : late) done(std::move(answer));
 }
 
 }  // namespace holt::redis

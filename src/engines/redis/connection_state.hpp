@@ -12,30 +12,43 @@
 
 #include <array>
 #include <deque>
+#include <expected>
 #include <optional>
 #include <utility>
 #include <vector>
 
 namespace holt::redis {
 
+/// For a call that has no reply.
+[[nodiscard]] inline Answer no_reply(EngineError const& why) {
+  return std::unexpected(std::make_exception_ptr(why));
+}
+
 struct Connection::State : std::enable_shared_from_this<State> {
-  using Done = std::move_only_function<void(std::exception_ptr, Reply)>;
   static constexpr std::chrono::milliseconds first_pause{10};
   static constexpr std::chrono::seconds trust_for{4};  ///< so long a call need not wait for a look
 
   /// A call on its way.
   struct Call {
     Done done;  ///< empty: given up, its reply will be dropped
-    std::string operation;
+    std::string_view operation;
     Effect effect = Effect::reads;
     Instant deadline;
-    Instant sent;
-    bool written = false;
-    std::string bytes;  ///< until it is sent
+    std::size_t size = 0;  ///< in bytes
+    Instant sent{};        ///< none yet: it is in `out`
+
+    [[nodiscard]] bool may_have_happened() const {
+      return sent != Instant() && effect == Effect::writes;
+    }
+  };
+  /// One that there was no room for yet.
+  struct WaitingCall {
+    Call call;
+    std::string bytes;
   };
   struct Waiter {
     Done done;
-    std::string operation;
+    std::string_view operation;
     Instant deadline;
     Retry retry = Retry::while_there_is_time;
   };
@@ -60,19 +73,21 @@ struct Connection::State : std::enable_shared_from_this<State> {
   }
   void look_for_master();
   asio::awaitable<void> ask_for_master();
-  void fail_calls(std::deque<Call>& failing, EngineError const& why);
+  void fail(Call& call, EngineError const& why);
   void fail_waiters(EngineError const& why);
 
-  void submit(Call call);
-  void transmit(Call call);
+  void submit(Call call, std::string_view bytes);
+  [[nodiscard]] bool room_for(std::size_t bytes) const;
+  void transmit(Call call, std::string_view bytes);
+  void transmit_waiting();
   void flush();
   void read();
   void take(std::string_view bytes);
   void answer(Reply reply);
 
-  [[nodiscard]] EngineError no_answer(std::string const& operation, Outcome outcome) const;
-  [[nodiscard]] EngineError no_connection(std::string const& operation) const;
-  [[nodiscard]] EngineError too_late(std::string const& operation) const;
+  [[nodiscard]] EngineError no_answer(std::string_view operation, Outcome outcome) const;
+  [[nodiscard]] EngineError no_connection(std::string_view operation) const;
+  [[nodiscard]] EngineError too_late(std::string_view operation) const;
   void watch(Instant deadline);
   void look_at_clock();
 
@@ -103,10 +118,12 @@ struct Connection::State : std::enable_shared_from_this<State> {
   Instant last_received;
   std::string out;         ///< to be written
   std::string writing;     ///< being written; empty: nothing is
-  bool flushing = false;   ///< a flush is posted
+  bool flushing = false;   ///< a flush is about to come
   std::size_t unsent = 0;  ///< calls at the end of in_flight that are only in `out`
   std::deque<Call> in_flight;
-  std::deque<Call> waiting;
+  std::size_t in_flight_bytes = 0;
+  std::deque<WaitingCall> waiting;
+  std::size_t waiting_bytes = 0;
   Instant alarm = Instant::max();
 };
 

@@ -28,11 +28,9 @@ asio::awaitable<DurableWrites::Written> DurableWrites::send(std::string command,
                                                             Instant deadline) {
   bool const hurry = env_.now() < hurry_until_;
   auto const timeout = hurry ? std::min(hurried, timeout_) : timeout_;
-  auto const replicas = std::to_string(replicas_);
-  auto const ms = std::to_string(timeout.count());
-  auto wait = redis::command("WAIT", replicas, ms);
+  auto wait = redis::command("WAIT", Digits(replicas_), Digits(timeout.count()));
   TwoReplies both =
-      co_await connection().call(std::move(command), std::move(wait), operation, deadline);
+      co_await connection().call_both(std::move(command), std::move(wait), operation, deadline);
   Written written;
   written.reply = std::move(both.first);
   if (written.reply->is_error()) co_return written;
@@ -47,22 +45,19 @@ asio::awaitable<DurableWrites::Written> DurableWrites::send(std::string command,
   co_return written;
 }
 
-asio::awaitable<DurableWrites::Written> DurableWrites::run(Script const& script,
-                                                           std::vector<std::string> keys,
-                                                           std::vector<std::string> args,
+asio::awaitable<DurableWrites::Written> DurableWrites::run(ScriptCall const& call,
                                                            Instant deadline) {
   Written written;
   if (!waits()) {
-    written.reply = co_await run_script(others_, script, std::move(keys), std::move(args),
-                                        Effect::writes, deadline);
+    written.reply = co_await run_script(others_, call, Effect::writes, deadline);
     co_return written;
   }
-  if (!connection().is_ready()) co_await connection().ready(script.name, deadline);
-  written = co_await send(script_call("EVALSHA", script.sha, keys, args), script.name, deadline);
-  if (written.reply->is_error() && written.reply->text().starts_with("NOSCRIPT")) {
-    written = co_await send(script_call("EVAL", script.text, keys, args), script.name, deadline);
+  if (!connection().is_ready()) co_await connection().ready(call.name(), deadline);
+  written = co_await send(call.by_sha(), call.name(), deadline);
+  if (is_unknown_script(*written.reply)) {
+    written = co_await send(call.with_text(), call.name(), deadline);
   }
-  if (written.reply->is_error()) throw refused(script.name, written.reply->text());
+  if (written.reply->is_error()) throw refused(call.name(), written.reply->text());
   co_return written;
 }
 

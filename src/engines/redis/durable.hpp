@@ -8,7 +8,7 @@
 #include "contracts/env.hpp"
 #include "engines/redis/connection.hpp"
 #include "engines/redis/place.hpp"
-#include "redis_scripts.hpp"
+#include "engines/redis/script_call.hpp"
 
 #include <holt/error.hpp>
 
@@ -17,7 +17,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace holt::redis {
 
@@ -38,8 +37,7 @@ class DurableWrites {
   [[nodiscard]] bool waits() const { return replicas_ > 0; }
 
   /// As run_script() and run_command().
-  asio::awaitable<Written> run(Script const& script, std::vector<std::string> keys,
-                               std::vector<std::string> args, Instant deadline);
+  asio::awaitable<Written> run(ScriptCall const& call, Instant deadline);
   asio::awaitable<Written> run(std::string command, std::string_view operation, Instant deadline);
 
   /// For what was written and not confirmed.

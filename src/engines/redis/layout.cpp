@@ -30,35 +30,35 @@ unsigned shard_of(std::string_view name) {
 Keys::Keys(std::string const& instance)
     : prefix_(fmt::format("holt:{}:", instance)),
       inbox_channel_(prefix_ + "inbox:"),
-      everybody_channel_(prefix_ + "everybody") {}
+      everybody_channel_(prefix_ + "everybody") {
+  for (unsigned shard = 0; shard < shards; ++shard) {
+    starts_[shard] = fmt::format("{}{{{:02x}}}:", prefix_, shard);
+  }
+}
 
-std::string Keys::of(unsigned shard, std::string_view rest) const {
-  return fmt::format("{}{{{:02x}}}:{}", prefix_, shard, rest);
+std::string Keys::of(std::string_view name, std::string_view kind) const {
+  return std::string(starts_[shard_of(name)]).append(kind).append(name);
 }
 
 std::vector<std::string> Keys::of_all(std::string_view rest) const {
   std::vector<std::string> keys;
   keys.reserve(shards);
-  for (unsigned shard = 0; shard < shards; ++shard) keys.push_back(of(shard, rest));
+  for (auto const& start : starts_) keys.push_back(std::string(start).append(rest));
   return keys;
 }
 
-std::string Keys::of(std::string_view name, char kind) const {
-  auto key = of(shard_of(name), "");
-  key += kind;
-  key += ':';
-  return key.append(name);
+void Keys::add_all(std::string_view name, ScriptCall& call) const {
+  auto const& start = starts_[shard_of(name)];
+  for (std::string_view const kind : {"l:", "q:", "u:", "t:"}) call.add(start, kind, name);
+  for (std::string_view const kind : {"c", "i"}) call.add(start, kind);
 }
 
-void Keys::append(std::string_view name, std::vector<std::string>& keys) const {
-  auto const base = of(shard_of(name), "");
-  for (char const kind : {'l', 'q', 'u', 't'}) {
-    auto& key = keys.emplace_back();
-    key.reserve(base.size() + name.size() + 2);
-    key.append(base).append(1, kind).append(1, ':').append(name);
-  }
-  keys.push_back(base + "c");
-  keys.push_back(base + "i");
+void Keys::add_lease(std::string_view name, ScriptCall& call) const {
+  call.add(starts_[shard_of(name)], "l:", name);
+}
+
+void Keys::add_until(std::string_view name, ScriptCall& call) const {
+  call.add(starts_[shard_of(name)], "u:", name);
 }
 
 bool Keys::is_about_a_lease(std::string_view key) const {
@@ -104,10 +104,6 @@ std::optional<LeaseRecord> parse_record(std::string_view text) {
   record.broken = rest.substr(fields[request], fields[broken]);
   record.note = rest.substr(fields[request] + fields[broken]);
   return record;
-}
-
-std::string record_tail(std::string_view request, std::string_view note) {
-  return fmt::format(" {} 0\n{}{}", request.size(), request, note);
 }
 
 }  // namespace holt::redis

@@ -4,8 +4,11 @@
 // what is in each key. A name belongs to one of 64 shards for ever, also on a single server:
 // clients that counted differently would grant twice.
 
+#include "engines/redis/script_call.hpp"
+
 #include <holt/lease.hpp>
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -21,18 +24,21 @@ inline constexpr unsigned shards = 64;
 
 class Keys {
  public:
+  static constexpr std::size_t of_a_name = 6;
+
   explicit Keys(std::string const& instance);
 
-  [[nodiscard]] std::string lease(std::string_view name) const { return of(name, 'l'); }
-  [[nodiscard]] std::string until(std::string_view name) const { return of(name, 'u'); }
   /// lease, queue, until, ticket, counter, names: what scripts that change a lease are given.
-  void append(std::string_view name, std::vector<std::string>& keys) const;
+  void add_all(std::string_view name, ScriptCall& call) const;
+  void add_lease(std::string_view name, ScriptCall& call) const;
+  void add_until(std::string_view name, ScriptCall& call) const;
 
-  [[nodiscard]] std::string counter(unsigned shard) const { return of(shard, "c"); }
-  [[nodiscard]] std::string names(unsigned shard) const { return of(shard, "i"); }
-  [[nodiscard]] std::string record(std::string_view key) const { return of(key, 'r'); }
-  [[nodiscard]] std::string record_keys(unsigned shard) const { return of(shard, "k"); }
-  [[nodiscard]] std::string number(std::string_view key) const { return of(key, 'n'); }
+  [[nodiscard]] std::string lease(std::string_view name) const { return of(name, "l:"); }
+  [[nodiscard]] std::string counter(unsigned shard) const { return starts_[shard] + "c"; }
+  [[nodiscard]] std::string names(unsigned shard) const { return starts_[shard] + "i"; }
+  [[nodiscard]] std::string record(std::string_view key) const { return of(key, "r:"); }
+  [[nodiscard]] std::string record_keys(unsigned shard) const { return starts_[shard] + "k"; }
+  [[nodiscard]] std::string number(std::string_view key) const { return of(key, "n:"); }
 
   /// The same of every shard.
   [[nodiscard]] std::vector<std::string> all_counters() const { return of_all("c"); }
@@ -49,11 +55,11 @@ class Keys {
   [[nodiscard]] std::string const& everybody_channel() const { return everybody_channel_; }
 
  private:
-  [[nodiscard]] std::string of(std::string_view name, char kind) const;
-  [[nodiscard]] std::string of(unsigned shard, std::string_view rest) const;
+  [[nodiscard]] std::string of(std::string_view name, std::string_view kind) const;
   [[nodiscard]] std::vector<std::string> of_all(std::string_view rest) const;
 
   std::string prefix_;
+  std::array<std::string, shards> starts_;  ///< of the keys of each shard
   std::string inbox_channel_;
   std::string everybody_channel_;
 };
@@ -72,8 +78,5 @@ struct LeaseRecord {
 
 /// Nothing: somebody else wrote this. The texts are parts of `text`.
 [[nodiscard]] std::optional<LeaseRecord> parse_record(std::string_view text);
-
-/// What follows acquired_ms in a record that is not broken.
-[[nodiscard]] std::string record_tail(std::string_view request, std::string_view note);
 
 }  // namespace holt::redis

@@ -5,6 +5,7 @@
 #include "engines/redis/errors.hpp"
 #include "engines/redis/listing.hpp"
 #include "engines/redis/scripting.hpp"
+#include "redis_scripts.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 
@@ -29,8 +30,6 @@ std::int64_t ms(Nanos span) {
   return std::clamp<std::int64_t>(ceil<milliseconds>(span).count(), 0, longest_ms);
 }
 
-std::string ms_text(Nanos span) { return std::to_string(ms(span)); }
-
 /// By how much a lease's key outlives the lease: what scripts/keep.lua says to all scripts.
 consteval std::int64_t kept_by_scripts() {
   constexpr std::string_view mark = "local keep = ";
@@ -44,8 +43,8 @@ consteval std::int64_t kept_by_scripts() {
 constexpr std::int64_t keep_ms = kept_by_scripts();
 static_assert(keep_ms >= 1000 && keep_ms <= 60'000);
 
-std::string key_life(LeaseRequest const& request) {
-  return std::to_string(ms(request.ttl) + ms(request.delay) + keep_ms);
+std::int64_t key_life_ms(LeaseRequest const& request) {
+  return ms(request.ttl) + ms(request.delay) + keep_ms;
 }
 
 std::int64_t wall_ms(Env& env) {
@@ -68,14 +67,32 @@ std::uint64_t number(std::string_view text) {
                "somebody else writes keys that begin with holt: on this server");
 }
 
-Busy busy_with(LeaseRecord const& record, std::int64_t left_ms, std::int64_t place) {
+bool is_busy(ReplyView const& answer) { return answer.is_array() && answer[0].integer() == 0; }
+
+Busy busy_with(ReplyView const& answer, std::vector<Name> const& names) {
+  auto const which = static_cast<std::size_t>(answer[1].integer() - 1) % names.size();
+  auto const record = parse_record(answer[2].text());
+  if (!record) not_ours("acquire", names[which].text());
   Busy busy;
-  busy.holder = record.owner;
-  busy.fence = record.fence;
-  busy.expires_in = milliseconds(left_ms);
-  busy.place = static_cast<std::uint32_t>(std::min<std::int64_t>(place, LeaseStore::max_place));
-  busy.note = record.note;
+  busy.holder = record->owner;
+  busy.fence = record->fence;
+  busy.expires_in = milliseconds(answer[3].integer());
+  busy.place = static_cast<std::uint32_t>(
+      std::min<std::int64_t>(answer[4].integer(), LeaseStore::max_place));
+  busy.note = record->note;
   return busy;
+}
+
+/// That of one name comes as a number mostly.
+std::vector<Fence> fences_in(ReplyView const& answer, std::size_t names) {
+  std::vector<Fence> fences;
+  fences.reserve(names);
+  if (names == 1 && !answer.is_array()) {
+    fences.emplace_back(static_cast<std::uint64_t>(answer.integer()));
+  } else {
+    for (std::size_t i = 1; i <= names; ++i) fences.emplace_back(number(answer[i].text()));
+  }
+  return fences;
 }
 
 LeaseInfo info_of(std::string const& name, LeaseRecord const& record, ReplyView const& found) {
@@ -114,18 +131,38 @@ RedisLeaseStore::RedisLeaseStore(Env& env, Connection& connection, DurableWrites
 
 /// The server's identity, until the counters of these names' shards have seen it on this
 /// connection.
-std::string RedisLeaseStore::identity_for(std::vector<Name> const& names) {
+std::string_view RedisLeaseStore::identity_for(std::vector<Name> const& names) {
   auto const& server = writes_.connection().server();
   if (std::exchange(generation_, server.generation) != server.generation) checked_.reset();
   bool const all = std::ranges::all_of(
       names, [this](Name const& name) { return checked_.test(shard_of(name.text())); });
-  return all ? std::string() : server.identity;
+  return all ? std::string_view() : server.identity;
 }
 
 void RedisLeaseStore::checked(std::vector<Name> const& names) {
   auto const& connection = writes_.connection();
   if (!connection.is_ready() || connection.server().generation != generation_) return;
   for (auto const& name : names) checked_.set(shard_of(name.text()));
+}
+
+ScriptCall RedisLeaseStore::acquire_call(LeaseRequest const& request) {
+  auto const& names = request.names;
+  auto const ticket_ttl = request.ticket_ttl > Nanos(0) ? request.ticket_ttl : request.ttl;
+  ScriptCall call(scripts::acquire, names.size() * Keys::of_a_name, 6 + names.size());
+  for (auto const& name : names) keys_.add_all(name.text(), call);
+  call.add(request.owner.text());
+  // A record as scripts/line.lua tells, from the fence on.
+  call.add(" 0 ", Digits(ms(request.ttl)), " ", Digits(ms(request.delay)), " ",
+           Digits(wall_ms(env_)), " ", Digits(request.request.size()), " 0\n", request.request,
+           request.note);
+  call.add(key_life_ms(request)).add(identity_for(names)).add(keys_.inbox_channel());
+  if (request.stand_in_line) {
+    call.add("1 ", Digits(ms(ticket_ttl)), " ", Digits(request.priority));
+  } else {
+    call.add("1");
+  }
+  for (auto const& name : names) call.add(name.text());
+  return call;
 }
 
 asio::awaitable<std::expected<LeaseGrant, Busy>> RedisLeaseStore::acquire(LeaseRequest request,
@@ -137,50 +174,26 @@ asio::awaitable<std::expected<LeaseGrant, Busy>> RedisLeaseStore::acquire(LeaseR
   }
   auto& connection = writes_.connection();
   if (!connection.is_ready()) co_await connection.ready("acquire", deadline);
-  std::vector<std::string> keys;
-  keys.reserve(request.names.size() * 6);
-  for (auto const& name : request.names) keys_.append(name.text(), keys);
-  std::vector<std::string> args{
-      request.owner.text(),
-      ms_text(request.ttl),
-      ms_text(request.delay),
-      std::to_string(wall_ms(env_)),
-      record_tail(request.request, request.note),
-      request.stand_in_line ? "1" : "0",
-      ms_text(request.ticket_ttl > Nanos(0) ? request.ticket_ttl : request.ttl),
-      std::to_string(request.priority),
-      keys_.inbox_channel(),
-      "1",
-      identity_for(request.names),
-      key_life(request)};
-  for (auto const& name : request.names) args.push_back(name.text());
+  ScriptCall const call = acquire_call(request);
   DurableWrites::Written written;
   if (writes_.waits()) {
-    written = co_await writes_.run(scripts::acquire, std::move(keys), std::move(args), deadline);
+    written = co_await writes_.run(call, deadline);
   } else {
-    written.reply = co_await run_script(connection_, scripts::acquire, std::move(keys),
-                                        std::move(args), Effect::writes, deadline);
+    written.reply = co_await run_script(connection_, call, Effect::writes, deadline);
   }
   Reply const reply = std::move(written.reply);
   checked(request.names);
-  if ((*reply)[0].integer() == 0) {
-    auto const which = static_cast<std::size_t>((*reply)[1].integer() - 1) % request.names.size();
-    auto const record = parse_record((*reply)[2].text());
-    if (!record) not_ours("acquire", request.names[which].text());
-    co_return std::unexpected(busy_with(*record, (*reply)[3].integer(), (*reply)[4].integer()));
-  }
+  if (is_busy(*reply)) co_return std::unexpected(busy_with(*reply, request.names));
   if (!written.confirmed) {
     Outcome const outcome = co_await take_back(request, deadline);
     throw writes_.not_durable(written, outcome, "acquire");
   }
   LeaseGrant grant;
-  for (std::size_t i = 1; i <= request.names.size(); ++i) {
-    auto const fence = number((*reply)[i].text());
-    grant.fences.emplace_back(fence);
-    if (fence % grants_per_sweep == 0) {
-      asio::co_spawn(env_.executor(), sweep(shard_of(request.names[i - 1].text())),
-                     [](std::exception_ptr) {});
-    }
+  grant.fences = fences_in(*reply, request.names.size());
+  for (std::size_t i = 0; i < grant.fences.size(); ++i) {
+    if (grant.fences[i].value() % grants_per_sweep != 0) continue;
+    asio::co_spawn(env_.executor(), sweep(shard_of(request.names[i].text())),
+                   [](std::exception_ptr) {});
   }
   co_return grant;
 }
@@ -218,15 +231,12 @@ asio::awaitable<void> RedisLeaseStore::renew_in_chunks(
   while (answers.size() < renewals.size()) {
     auto const begin = answers.size();
     auto const end = std::min(begin + renewals_per_call, renewals.size());
-    std::vector<std::string> keys;
-    std::vector<std::string> args;
+    ScriptCall call(scripts::renew, end - begin, 2 * (end - begin));
+    for (auto i = begin; i < end; ++i) keys_.add_lease(renewals[i].name.text(), call);
     for (auto i = begin; i < end; ++i) {
-      keys.push_back(keys_.lease(renewals[i].name.text()));
-      args.push_back(renewals[i].owner.text());
-      args.push_back(ms_text(renewals[i].ttl));
+      call.add(renewals[i].owner.text()).add(ms(renewals[i].ttl));
     }
-    DurableWrites::Written written =
-        co_await writes_.run(scripts::renew, std::move(keys), std::move(args), deadline);
+    DurableWrites::Written written = co_await writes_.run(call, deadline);
     // A renewal that a failover may undo is none: another could be granted the name too early.
     if (!written.confirmed) throw writes_.not_durable(written, Outcome::unknown, "renew");
     Reply const reply = std::move(written.reply);
@@ -236,11 +246,10 @@ asio::awaitable<void> RedisLeaseStore::renew_in_chunks(
 
 asio::awaitable<std::expected<void, Lost>> RedisLeaseStore::release(Name name, Owner owner,
                                                                     Instant deadline) {
-  std::vector<std::string> keys;
-  keys_.append(name.text(), keys);
-  std::vector<std::string> args{owner.text(), name.text(), keys_.inbox_channel(), "1"};
-  Reply const reply = co_await run_script(connection_, scripts::release, std::move(keys),
-                                          std::move(args), Effect::writes, deadline);
+  ScriptCall call(scripts::release, Keys::of_a_name, 4);
+  keys_.add_all(name.text(), call);
+  call.add(owner.text()).add(name.text()).add(keys_.inbox_channel()).add("1");
+  Reply const reply = co_await run_script(connection_, call, Effect::writes, deadline);
   auto const answer = reply->integer();
   if (answer == 1) co_return std::expected<void, Lost>();
   Lost lost{answer == 2 ? LossReason::expired : LossReason::taken, {}};
@@ -248,14 +257,12 @@ asio::awaitable<std::expected<void, Lost>> RedisLeaseStore::release(Name name, O
 }
 
 asio::awaitable<BreakResult> RedisLeaseStore::break_lease(BreakRequest request, Instant deadline) {
-  std::vector<std::string> keys;
-  keys_.append(request.name.text(), keys);
-  std::vector<std::string> args{
-      request.reason,          request.fence == Fence() ? std::string() : request.fence.decimal(),
-      request.now ? "1" : "0", request.name.text(),
-      keys_.inbox_channel(),   "1"};
-  Reply const reply = co_await run_script(connection_, scripts::break_lease, std::move(keys),
-                                          std::move(args), Effect::writes, deadline);
+  ScriptCall call(scripts::break_lease, Keys::of_a_name, 6);
+  keys_.add_all(request.name.text(), call);
+  call.add(request.reason);
+  call.add(request.fence == Fence() ? std::string() : request.fence.decimal());
+  call.add(request.now ? "1" : "0").add(request.name.text()).add(keys_.inbox_channel()).add("1");
+  Reply const reply = co_await run_script(connection_, call, Effect::writes, deadline);
   switch (reply->integer()) {
     case 1:
       co_return BreakResult::asked;
@@ -275,14 +282,12 @@ asio::awaitable<std::vector<std::optional<LeaseInfo>>> RedisLeaseStore::look_up(
   while (found.size() < names.size()) {
     auto const begin = found.size();
     auto const end = std::min(begin + lookups_per_call, names.size());
-    std::vector<std::string> keys;
+    ScriptCall call(scripts::find, 2 * (end - begin), 0);
     for (auto i = begin; i < end; ++i) {
-      keys.push_back(keys_.lease(names[i]));
-      keys.push_back(keys_.until(names[i]));
+      keys_.add_lease(names[i], call);
+      keys_.add_until(names[i], call);
     }
-    std::vector<std::string> args;
-    Reply const reply = co_await run_script(connection_, scripts::find, std::move(keys),
-                                            std::move(args), Effect::reads, deadline);
+    Reply const reply = co_await run_script(connection_, call, Effect::reads, deadline);
     for (auto i = begin; i < end; ++i) {
       auto const entry = (*reply)[i - begin];
       auto& into = found.emplace_back();
@@ -334,10 +339,9 @@ asio::awaitable<void> RedisLeaseStore::sweep(unsigned shard) {
 }
 
 asio::awaitable<FenceRaise> RedisLeaseStore::raise_fence(Instant deadline) {
-  std::vector<std::string> keys = keys_.all_counters();
-  std::vector<std::string> args;
-  DurableWrites::Written written =
-      co_await writes_.run(scripts::raise_fence, std::move(keys), std::move(args), deadline);
+  ScriptCall call(scripts::raise_fence, shards, 0);
+  for (auto const& counter : keys_.all_counters()) call.add(counter);
+  DurableWrites::Written written = co_await writes_.run(call, deadline);
   if (!written.confirmed) throw writes_.not_durable(written, Outcome::unknown, "raise fence");
   Reply const reply = std::move(written.reply);
   FenceRaise raised;

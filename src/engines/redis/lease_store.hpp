@@ -34,7 +34,8 @@ class RedisLeaseStore final : public LeaseStore {
   asio::awaitable<FenceRaise> raise_fence(Instant deadline);
 
  private:
-  std::string identity_for(std::vector<Name> const& names);
+  ScriptCall acquire_call(LeaseRequest const& request);
+  std::string_view identity_for(std::vector<Name> const& names);
   void checked(std::vector<Name> const& names);
   asio::awaitable<std::vector<std::optional<LeaseInfo>>> look_up(std::vector<std::string> names,
                                                                  Instant deadline);

@@ -2,6 +2,7 @@
 #include "engines/redis/listing.hpp"
 
 #include "engines/redis/scripting.hpp"
+#include "redis_scripts.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -29,9 +30,10 @@ asio::awaitable<NameBatch> list_names(Connection& connection, std::vector<std::s
                                       std::string prefix, std::string first, std::uint32_t count,
                                       Instant deadline) {
   auto const share = share_of(count, lists.size());
-  std::vector<std::string> args{std::move(first), std::to_string(share)};
-  Reply const reply = co_await run_script(connection, scripts::list, std::move(lists),
-                                          std::move(args), Effect::reads, deadline);
+  ScriptCall call(scripts::list, lists.size(), 2);
+  for (auto const& list : lists) call.add(list);
+  call.add(first).add(share);
+  Reply const reply = co_await run_script(connection, call, Effect::reads, deadline);
   NameBatch batch;
   std::string known_to;
   bool all = true;
@@ -65,11 +67,12 @@ asio::awaitable<std::string> sweep_names(Connection& connection, std::string lis
     std::vector<std::string> lists{list};
     NameBatch batch = co_await list_names(connection, std::move(lists), std::string(), from,
                                           swept_at_once, deadline);
-    std::vector<std::string> keys{list};
-    for (auto const& name : batch.names) keys.push_back(key_of(name));
+    ScriptCall call(scripts::sweep, 1 + batch.names.size(), batch.names.size());
+    call.add(list);
+    for (auto const& name : batch.names) call.add(key_of(name));
+    for (auto const& name : batch.names) call.add(name);
     [[maybe_unused]] Reply const reply =
-        co_await run_script(connection, scripts::sweep, std::move(keys), std::move(batch.names),
-                            Effect::writes, deadline);
+        co_await run_script(connection, call, Effect::writes, deadline);
     from = batch.last ? std::string() : std::move(batch.next);
     if (batch.last) break;
   }

@@ -5,6 +5,7 @@
 #include "engines/redis/errors.hpp"
 #include "engines/redis/listing.hpp"
 #include "engines/redis/scripting.hpp"
+#include "redis_scripts.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -38,9 +39,9 @@ std::string version_text(std::optional<std::uint64_t> expected) {
   return expected ? std::to_string(*expected) : std::string();
 }
 
-std::string ttl_text(std::chrono::nanoseconds ttl) {
-  auto const ms = std::chrono::ceil<std::chrono::milliseconds>(ttl).count();
-  return std::to_string(std::clamp<std::int64_t>(ms, 0, longest_ms));
+std::int64_t ms(std::chrono::nanoseconds ttl) {
+  auto const count = std::chrono::ceil<std::chrono::milliseconds>(ttl).count();
+  return std::clamp<std::int64_t>(count, 0, longest_ms);
 }
 
 }  // namespace
@@ -59,12 +60,11 @@ asio::awaitable<std::expected<std::uint64_t, Conflict>> RedisRecordStore::put(Re
   check_value(write.value);
   auto const shard = shard_of(write.key);
   if (!connection_.is_ready()) co_await connection_.ready("put", deadline);
-  std::vector<std::string> keys{keys_.record(write.key), keys_.counter(shard),
-                                keys_.record_keys(shard)};
-  std::vector<std::string> args{write.key, write.value, version_text(write.expected),
-                                ttl_text(write.ttl), connection_.server().identity};
-  DurableWrites::Written written =
-      co_await writes_.run(scripts::record_put, std::move(keys), std::move(args), deadline);
+  ScriptCall call(scripts::record_put, 3, 5);
+  call.add(keys_.record(write.key)).add(keys_.counter(shard)).add(keys_.record_keys(shard));
+  call.add(write.key).add(write.value).add(version_text(write.expected)).add(ms(write.ttl));
+  call.add(connection_.server().identity);
+  DurableWrites::Written written = co_await writes_.run(call, deadline);
   if (!written.confirmed) throw writes_.not_durable(written, Outcome::unknown, "put");
   Reply const reply = std::move(written.reply);
   if ((*reply)[0].integer() == 0) {
@@ -93,10 +93,10 @@ asio::awaitable<void> RedisRecordStore::sweep(unsigned shard, Instant deadline) 
 asio::awaitable<std::expected<bool, Conflict>> RedisRecordStore::erase(
     std::string key, std::optional<std::uint64_t> expected, Instant deadline) {
   check_key(key);
-  std::vector<std::string> keys{keys_.record(key), keys_.record_keys(shard_of(key))};
-  std::vector<std::string> args{key, version_text(expected)};
-  DurableWrites::Written written =
-      co_await writes_.run(scripts::record_erase, std::move(keys), std::move(args), deadline);
+  ScriptCall call(scripts::record_erase, 2, 2);
+  call.add(keys_.record(key)).add(keys_.record_keys(shard_of(key)));
+  call.add(key).add(version_text(expected));
+  DurableWrites::Written written = co_await writes_.run(call, deadline);
   if (!written.confirmed) throw writes_.not_durable(written, Outcome::unknown, "erase");
   Reply const reply = std::move(written.reply);
   if ((*reply)[0].integer() == 0) {
@@ -143,10 +143,8 @@ asio::awaitable<RecordPage> RedisRecordStore::list(std::string prefix, std::stri
 asio::awaitable<std::int64_t> RedisRecordStore::add(std::string counter, std::int64_t step,
                                                     Instant deadline) {
   check_key(counter);
-  auto const key = keys_.number(counter);
-  auto const by = std::to_string(step);
-  DurableWrites::Written written =
-      co_await writes_.run(command("INCRBY", key, by), "add", deadline);
+  auto increase = command("INCRBY", keys_.number(counter), Digits(step));
+  DurableWrites::Written written = co_await writes_.run(std::move(increase), "add", deadline);
   if (!written.confirmed) throw writes_.not_durable(written, Outcome::unknown, "add");
   Reply const reply = std::move(written.reply);
   co_return reply->integer();

@@ -2,9 +2,12 @@
 #pragma once
 // What goes over the wire and comes back, without a socket. hiredis reads the replies.
 
+#include <array>
+#include <charconv>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -66,15 +69,39 @@ class ReplyReader {
   std::unique_ptr<redisReader, Free> reader_;
 };
 
-/// The bytes of a command.
+/// A number as text.
+class Digits {
+ public:
+  explicit Digits(std::integral auto value)
+      : end_(std::to_chars(text_.data(), text_.data() + text_.size(), value).ptr) {}
+  Digits(Digits const&) = delete;
+  Digits& operator=(Digits const&) = delete;
+  // NOLINTNEXTLINE(google-explicit-constructor): a number may be a word
+  operator std::string_view() const { return {text_.data(), end_}; }
+
+ private:
+  std::array<char, 20> text_;
+  char const* end_;
+};
+
+/// Appends how many words a command has; then come its words.
+void append_count(std::string& bytes, std::size_t words);
+
+/// Appends a word that consists of these parts.
+void append_word(std::string& bytes, std::initializer_list<std::string_view> parts);
+
+/// The bytes of a command. By hand: hiredis' own formatter spends more time in sprintf than the
+/// whole rest of a call takes.
 [[nodiscard]] std::string command(std::vector<std::string_view> const& words);
 
 /// The same with its words one by one. No list in braces: beside a co_await g++ 12 refuses those.
 template <class... Words>
   requires(std::convertible_to<Words const&, std::string_view> && ...)
 [[nodiscard]] std::string command(Words const&... words) {
-  std::vector<std::string_view> const all{std::string_view(words)...};
-  return command(all);
+  std::string bytes;
+  append_count(bytes, sizeof...(words));
+  (append_word(bytes, {std::string_view(words)}), ...);
+  return bytes;
 }
 
 }  // namespace holt::redis

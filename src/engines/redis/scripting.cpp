@@ -6,38 +6,36 @@
 #include <utility>
 
 namespace holt::redis {
+namespace {
 
-std::string script_call(std::string_view verb, std::string_view script,
-                        std::vector<std::string> const& keys,
-                        std::vector<std::string> const& args) {
-  auto const count = std::to_string(keys.size());
-  std::vector<std::string_view> words{verb, script, count};
-  words.reserve(3 + keys.size() + args.size());
-  words.insert(words.end(), keys.begin(), keys.end());
-  words.insert(words.end(), args.begin(), args.end());
-  return command(words);
+Reply accepted(Answer answer, std::string_view operation) {
+  Reply reply = reply_of(std::move(answer));
+  if (reply->is_error()) throw refused(operation, reply->text());
+  return reply;
 }
 
-asio::awaitable<Reply> run_script(Connection& connection, Script const& script,
-                                  std::vector<std::string> keys, std::vector<std::string> args,
-                                  Effect effect, Instant deadline) {
-  if (!connection.is_ready()) co_await connection.ready(script.name, deadline);
-  Reply reply = co_await connection.call(script_call("EVALSHA", script.sha, keys, args), effect,
-                                         script.name, deadline);
-  if (reply->is_error() && reply->text().starts_with("NOSCRIPT")) {
-    reply = co_await connection.call(script_call("EVAL", script.text, keys, args), effect,
-                                     script.name, deadline);
+}  // namespace
+
+bool is_unknown_script(ReplyView const& reply) {
+  return reply.is_error() && reply.text().starts_with("NOSCRIPT");
+}
+
+asio::awaitable<Reply> run_script(Connection& connection, ScriptCall const& call, Effect effect,
+                                  Instant deadline) {
+  if (!connection.is_ready()) co_await connection.ready(call.name(), deadline);
+  Answer answer = co_await connection.call(call.by_sha(), effect, call.name(), deadline);
+  if (answer && is_unknown_script(**answer)) {
+    auto const whole = call.with_text();
+    answer = co_await connection.call(whole, effect, call.name(), deadline);
   }
-  if (reply->is_error()) throw refused(script.name, reply->text());
-  co_return reply;
+  co_return accepted(std::move(answer), call.name());
 }
 
 asio::awaitable<Reply> run_command(Connection& connection, std::string bytes, Effect effect,
                                    std::string_view operation, Instant deadline) {
   if (!connection.is_ready()) co_await connection.ready(operation, deadline);
-  Reply reply = co_await connection.call(std::move(bytes), effect, operation, deadline);
-  if (reply->is_error()) throw refused(operation, reply->text());
-  co_return reply;
+  Answer answer = co_await connection.call(bytes, effect, operation, deadline);
+  co_return accepted(std::move(answer), operation);
 }
 
 }  // namespace holt::redis

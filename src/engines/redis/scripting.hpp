@@ -3,26 +3,22 @@
 // Running our scripts: by their SHA, and once with their text on a server that does not know them.
 
 #include "engines/redis/connection.hpp"
-#include "redis_scripts.hpp"
+#include "engines/redis/script_call.hpp"
 
 #include <boost/asio/awaitable.hpp>
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace holt::redis {
 
 /// Connected or about to be; on Env::executor(), as the connection. Throws EngineError, also for an
-/// error reply.
-asio::awaitable<Reply> run_script(Connection& connection, Script const& script,
-                                  std::vector<std::string> keys, std::vector<std::string> args,
-                                  Effect effect, Instant deadline);
+/// error reply. The call stays with whoever awaits this.
+asio::awaitable<Reply> run_script(Connection& connection, ScriptCall const& call, Effect effect,
+                                  Instant deadline);
 
-/// The bytes of EVALSHA or EVAL.
-[[nodiscard]] std::string script_call(std::string_view verb, std::string_view script,
-                                      std::vector<std::string> const& keys,
-                                      std::vector<std::string> const& args);
+/// Whether a server says that it does not know a script by its SHA.
+[[nodiscard]] bool is_unknown_script(ReplyView const& reply);
 
 /// A plain command, the same way.
 asio::awaitable<Reply> run_command(Connection& connection, std::string bytes, Effect effect,

@@ -99,6 +99,13 @@ asio::awaitable<void> Socket::connect_unix(Place const& place) {
   if (error) cannot_connect(place, error);
 }
 
+std::size_t Socket::write_now(std::string_view bytes) {
+  if (tls_) return 0;
+  auto const sent =
+      ::send(socket_.native_handle(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+  return sent < 0 ? 0 : static_cast<std::size_t>(sent);
+}
+
 void Socket::write(std::string const& bytes, Written done) {
   auto written = [done = std::move(done)](error_code error, std::size_t) mutable { done(error); };
   if (tls_) {

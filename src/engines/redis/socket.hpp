@@ -37,6 +37,9 @@ class Socket {
   /// Once. Throws EngineError with outcome not_applied. close() ends it.
   asio::awaitable<void> connect(Place place);
 
+  /// Writes what can be written without waiting and answers how much that is; with TLS nothing. The
+  /// rest, and what went wrong, is for write(). Not while that is under way.
+  std::size_t write_now(std::string_view bytes);
   /// Writes all of `bytes`, which must stay until it is done. One at a time.
   void write(std::string const& bytes, Written done);
   /// Reads what there is, at least a byte. One at a time.

@@ -4,6 +4,7 @@
 #include "contracts/input_rules.hpp"
 #include "engines/redis/errors.hpp"
 #include "engines/redis/scripting.hpp"
+#include "redis_scripts.hpp"
 
 #include <holt/error.hpp>
 
@@ -25,9 +26,8 @@ constexpr std::string_view keys_per_scan = "512";
 // Whatever a caller thinks "for ever" is: SyncGuard's scripts write times in 14 digits.
 constexpr std::int64_t longest_ms = std::int64_t{1} << 42U;
 
-std::string ms_text(Nanos span) {
-  auto const ms = ceil<milliseconds>(span).count();
-  return std::to_string(std::clamp<std::int64_t>(ms, 1, longest_ms));
+std::int64_t ms(Nanos span) {
+  return std::clamp<std::int64_t>(ceil<milliseconds>(span).count(), 1, longest_ms);
 }
 
 [[noreturn]] void refuse(std::string_view what, SyncguardLayout const& layout,
@@ -137,16 +137,11 @@ asio::awaitable<std::expected<LeaseGrant, Busy>> SyncguardLeaseStore::acquire(Le
   auto const& name = request.names.front();
   keys_.check(name);
   std::string const id(lock_id(request.owner));
-  std::vector<std::string> keys{keys_.lock(name.text()), keys_.index(id),
-                                keys_.counter(name.text())};
-  std::vector<std::string> args{id,
-                                ms_text(request.ttl),
-                                keys_.indexed(name.text()),
-                                name.text(),
-                                std::to_string(layout.fence_digits),
-                                layout.last_fence.decimal()};
-  Reply const reply = co_await run_script(connection_, scripts::syncguard_acquire, std::move(keys),
-                                          std::move(args), Effect::writes, deadline);
+  ScriptCall call(scripts::syncguard_acquire, 3, 6);
+  call.add(keys_.lock(name.text())).add(keys_.index(id)).add(keys_.counter(name.text()));
+  call.add(id).add(ms(request.ttl)).add(keys_.indexed(name.text())).add(name.text());
+  call.add(layout.fence_digits).add(layout.last_fence.value());
+  Reply const reply = co_await run_script(connection_, call, Effect::writes, deadline);
   auto const code = (*reply)[0].integer();
   if (code == -1) not_ours("acquire", (*reply)[1].text());
   if (code == -2) used_up(name, layout);
@@ -167,19 +162,15 @@ asio::awaitable<std::vector<std::expected<void, Lost>>> SyncguardLeaseStore::ren
   while (answers.size() < renewals.size()) {
     auto const begin = answers.size();
     auto const end = std::min(begin + renewals_per_call, renewals.size());
-    std::vector<std::string> keys;
-    std::vector<std::string> args;
+    ScriptCall call(scripts::syncguard_renew, 2 * (end - begin), 3 * (end - begin));
     for (auto i = begin; i < end; ++i) {
-      auto const& name = renewals[i].name.text();
-      std::string const id(lock_id(renewals[i].owner));
-      keys.push_back(keys_.lock(name));
-      keys.push_back(keys_.index(id));
-      args.push_back(id);
-      args.push_back(ms_text(renewals[i].ttl));
-      args.push_back(keys_.indexed(name));
+      call.add(keys_.lock(renewals[i].name.text())).add(keys_.index(lock_id(renewals[i].owner)));
     }
-    Reply const reply = co_await run_script(connection_, scripts::syncguard_renew, std::move(keys),
-                                            std::move(args), Effect::writes, deadline);
+    for (auto i = begin; i < end; ++i) {
+      call.add(lock_id(renewals[i].owner)).add(ms(renewals[i].ttl));
+      call.add(keys_.indexed(renewals[i].name.text()));
+    }
+    Reply const reply = co_await run_script(connection_, call, Effect::writes, deadline);
     for (std::size_t i = 0; i < end - begin; ++i) {
       answers.push_back(answer_of((*reply)[i].integer()));
     }
@@ -189,10 +180,10 @@ asio::awaitable<std::vector<std::expected<void, Lost>>> SyncguardLeaseStore::ren
 
 asio::awaitable<std::int64_t> SyncguardLeaseStore::let_go(Name name, std::string lock_id,
                                                           Instant deadline) {
-  std::vector<std::string> keys{keys_.lock(name.text()), keys_.index(lock_id)};
-  std::vector<std::string> args{std::move(lock_id), keys_.indexed(name.text())};
-  Reply const reply = co_await run_script(connection_, scripts::syncguard_release, std::move(keys),
-                                          std::move(args), Effect::writes, deadline);
+  ScriptCall call(scripts::syncguard_release, 2, 2);
+  call.add(keys_.lock(name.text())).add(keys_.index(lock_id));
+  call.add(lock_id).add(keys_.indexed(name.text()));
+  Reply const reply = co_await run_script(connection_, call, Effect::writes, deadline);
   co_return reply->integer();
 }
 
@@ -226,10 +217,9 @@ asio::awaitable<BreakResult> SyncguardLeaseStore::break_lease(BreakRequest reque
 
 asio::awaitable<std::optional<LeaseInfo>> SyncguardLeaseStore::find(Name name, Instant deadline) {
   keys_.check(name);
-  std::vector<std::string> keys{keys_.lock(name.text())};
-  std::vector<std::string> args;
-  Reply const reply = co_await run_script(connection_, scripts::syncguard_find, std::move(keys),
-                                          std::move(args), Effect::reads, deadline);
+  ScriptCall call(scripts::syncguard_find, 1, 0);
+  call.add(keys_.lock(name.text()));
+  Reply const reply = co_await run_script(connection_, call, Effect::reads, deadline);
   std::optional<LeaseInfo> found;
   auto const entry = (*reply)[0];
   if (entry.is_nil()) co_return found;
@@ -259,11 +249,9 @@ asio::awaitable<void> SyncguardLeaseStore::look_up(std::vector<std::string> keys
                                                    Instant deadline) {
   for (std::size_t begin = 0; begin < keys.size(); begin += lookups_per_call) {
     auto const end = std::min(begin + lookups_per_call, keys.size());
-    std::vector<std::string> some(keys.begin() + static_cast<std::ptrdiff_t>(begin),
-                                  keys.begin() + static_cast<std::ptrdiff_t>(end));
-    std::vector<std::string> args;
-    Reply const reply = co_await run_script(connection_, scripts::syncguard_find, std::move(some),
-                                            std::move(args), Effect::reads, deadline);
+    ScriptCall call(scripts::syncguard_find, end - begin, 0);
+    for (auto i = begin; i < end; ++i) call.add(keys[i]);
+    Reply const reply = co_await run_script(connection_, call, Effect::reads, deadline);
     for (std::size_t i = 0; i < end - begin; ++i) {
       auto const entry = (*reply)[i];
       if (!entry.is_array() || entry.size() == 1) continue;

@@ -2,25 +2,23 @@
 -- Purpose: grants all names to the owner, or says who is in the way; confirms an offer; takes a
 --          place in line. The contract is LeaseStore::acquire.
 -- Keys:    six for each name: lease, queue, until, ticket, counter, names
--- Inputs:  1 owner, 2 ttl_ms, 3 delay_ms, 4 acquired_ms, 5 what follows it in the record,
---          6 '1' to stand in line, 7 ticket_ttl_ms, 8 priority, 9 channel of inboxes, 10 '1' if a
---          count of listeners is exact, 11 the server's identity or '', 12 ms that the key lives
---          (ttl, delay and keep), 13.. the names
--- Result:  {1, fence, ...} or {0, which name, record, ms until it may be free, place}; the error
---          FENCES when there is no number left
+-- Inputs:  1 owner, 2 what a record says behind the fence (" 0 ttl_ms delay_ms acquired_ms" and all
+--          that follows), 3 ms that the key lives (ttl, delay and keep), 4 the server's identity or
+--          '', 5 channel of inboxes, 6 '1' if a count of listeners is exact, else '0', and to stand
+--          in line " ticket_ttl_ms priority" behind it, 7.. the names
+-- Result:  the fence as a number, {1, fence, ...} or {0, which name, record, ms until it may be
+--          free, place}; the error FENCES when there is no number left
 -- Atomic:  a script runs alone; all names are looked at before the first is written, and a fence is
 --          drawn after that.
 
 -- Most often one name is asked for that is free and that nobody waits for: no more than has to be
 -- done for that, and in the fewest steps.
-if #KEYS == 6 and ARGV[11] == '' and redis.call('EXISTS', KEYS[1], KEYS[2]) == 0 then
+if #KEYS == 6 and ARGV[4] == '' and redis.call('EXISTS', KEYS[1], KEYS[2]) == 0 then
   local n = redis.call('HINCRBY', KEYS[5], 'n', 1)
   if n > 1 and n <= 9007190664806400 then  -- last_number in numbers.lua
-    local fence = string.format('%.0f', n)
-    redis.call('SET', KEYS[1], ARGV[1] .. ' ' .. fence .. ' 0 ' .. ARGV[2] .. ' ' .. ARGV[3] ..
-               ' ' .. ARGV[4] .. ARGV[5], 'PX', ARGV[12])
-    redis.call('ZADD', KEYS[6], '0', ARGV[13])
-    return { 1, fence }
+    redis.call('SET', KEYS[1], ARGV[1] .. ' ' .. string.format('%.0f', n) .. ARGV[2], 'PX', ARGV[3])
+    redis.call('ZADD', KEYS[6], '0', ARGV[7])
+    return n
   end
   -- A counter that did not exist is started the long way, and one that is used up is refused there.
   redis.call('HINCRBY', KEYS[5], 'n', -1)
@@ -29,8 +27,11 @@ end
 -- include keep.lua
 -- include numbers.lua
 -- include line.lua
-local owner, ttl, delay, acquired, tail = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
-local channel, exact, identity = ARGV[9], ARGV[10] == '1', ARGV[11]
+local owner, identity, channel = ARGV[1], ARGV[4], ARGV[5]
+local ttl, delay, acquired, tail = string.match(ARGV[2], '^ 0 (%d+) (%d+) (%d+)(.*)$')
+local exact, ticket_ttl, priority = string.match(ARGV[6], '^(%d) ?(%d*) ?(%-?%d*)$')
+exact = exact == '1'
+local stands = ticket_ttl ~= ''
 local mine = owner .. ' '
 local count = #KEYS / 6
 
@@ -45,13 +46,15 @@ local function place_in_line(i)
     leave(queue, untils, ticket, dead)
   end
   if not redis.call('ZSCORE', queue, owner) then
-    local order = ARGV[8] * 17592186044416 + redis.call('HINCRBY', ticket, '', 1)
+    local order = priority * 17592186044416 + redis.call('HINCRBY', ticket, '', 1)
     redis.call('ZADD', queue, string.format('%.0f', order), owner)
   end
-  redis.call('ZADD', untils, string.format('%.0f', now + ARGV[7]), owner)
+  redis.call('ZADD', untils, string.format('%.0f', now + ticket_ttl), owner)
   redis.call('HSET', ticket, owner, ' ' .. ttl .. ' 0 ' .. acquired .. tail)
   for _, key in ipairs({ queue, untils, ticket }) do
-    if redis.call('PTTL', key) < tonumber(ARGV[7]) then redis.call('PEXPIRE', key, ARGV[7]) end
+    if redis.call('PTTL', key) < tonumber(ticket_ttl) then
+      redis.call('PEXPIRE', key, ticket_ttl)
+    end
   end
   return redis.call('ZRANK', queue, owner) + 1
 end
@@ -72,7 +75,7 @@ for i = 1, count do
     end
   elseif redis.call('EXISTS', queue) == 1 and
          pass_on(lease, queue, KEYS[i * 6 - 3], KEYS[i * 6 - 2], KEYS[i * 6 - 1], KEYS[i * 6],
-                 ARGV[12 + i], channel, exact, owner) then
+                 ARGV[6 + i], channel, exact, owner) then
     busy = busy or { i, redis.call('GET', lease), life(lease) }
   end
 end
@@ -86,18 +89,18 @@ if busy then
       local offered = found[i] and found[i].state == '1'
       if offered then
         redis.call('DEL', lease)
-        redis.call('ZREM', names, ARGV[12 + i])
+        redis.call('ZREM', names, ARGV[6 + i])
       end
-      local stood = ARGV[6] == '1' and leave(queue, untils, ticket, owner)
+      local stood = stands and leave(queue, untils, ticket, owner)
       local free = offered or (stood and (redis.call('EXISTS', lease) == 0 or life(lease) <= 0))
       if free then
-        pass_on(lease, queue, untils, ticket, counter, names, ARGV[12 + i], channel, exact, nil)
+        pass_on(lease, queue, untils, ticket, counter, names, ARGV[6 + i], channel, exact, nil)
       end
     end
   end
   local place = 0
   local own = string.sub(busy[2], 1, #mine) == mine
-  if ARGV[6] == '1' and not own then place = place_in_line(busy[1]) end
+  if stands and not own then place = place_in_line(busy[1]) end
   return { 0, busy[1], busy[2], busy[3], place }
 end
 
@@ -122,7 +125,7 @@ for i = 1, count do
   end
   local record = mine .. fences[i] .. ' 0 ' .. ttl .. ' ' .. delay .. ' ' .. since .. tail
   redis.call('SET', lease, record, 'PX', span + keep)
-  if not found[i] then redis.call('ZADD', KEYS[i * 6], 0, ARGV[12 + i]) end
+  if not found[i] then redis.call('ZADD', KEYS[i * 6], 0, ARGV[6 + i]) end
   answer[i + 1] = fences[i]
 end
 return answer
