@@ -72,16 +72,16 @@ class ReplyReader {
 /// A number as text.
 class Digits {
  public:
-  explicit Digits(std::integral auto value)
-      : end_(std::to_chars(text_.data(), text_.data() + text_.size(), value).ptr) {}
-  Digits(Digits const&) = delete;
-  Digits& operator=(Digits const&) = delete;
+  explicit Digits(std::integral auto value) {
+    size_ = static_cast<std::size_t>(std::to_chars(text_.begin(), text_.end(), value).ptr -
+                                     text_.data());
+  }
   // NOLINTNEXTLINE(google-explicit-constructor): a number may be a word
-  operator std::string_view() const { return {text_.data(), end_}; }
+  operator std::string_view() const { return {text_.data(), size_}; }
 
  private:
-  std::array<char, 20> text_;
-  char const* end_;
+  std::array<char, 20> text_{};
+  std::size_t size_ = 0;
 };
 
 /// Appends how many words a command has; then come its words.
