@@ -3,6 +3,8 @@
 
 #include <fmt/core.h>
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -26,6 +28,15 @@ double percentile(std::vector<double> values, double share) {
   std::ranges::sort(values);
   auto const last = static_cast<double>(values.size() - 1);
   return values[static_cast<std::size_t>(std::lround(last * share))];
+}
+
+double cpu_seconds() {
+  rusage used{};
+  ::getrusage(RUSAGE_SELF, &used);
+  auto const of = [](timeval const& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+  };
+  return of(used.ru_utime) + of(used.ru_stime);
 }
 
 void head(std::string const& title, std::string const& how) {

@@ -27,6 +27,9 @@ class Folder {
 double percentile(std::vector<double> values, double share);
 inline double median(std::vector<double> values) { return percentile(std::move(values), 0.5); }
 
+/// CPU time of this process so far.
+double cpu_seconds();
+
 /// Prints the head of a table with how it was measured, in lines of 100 columns.
 void head(std::string const& title, std::string const& how);
 /// Prints a row: what, its figure, and the target it is held against.

@@ -8,8 +8,6 @@
 
 #include <fmt/core.h>
 
-#include <sys/resource.h>
-
 #include <thread>
 #include <vector>
 
@@ -17,15 +15,6 @@ namespace holt::bench {
 namespace {
 
 using namespace std::chrono_literals;
-
-double cpu_seconds() {
-  rusage used{};
-  ::getrusage(RUSAGE_SELF, &used);
-  auto const of = [](timeval const& time) {
-    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
-  };
-  return of(used.ru_utime) + of(used.ru_stime);
-}
 
 void measure() {
   Folder const folder;

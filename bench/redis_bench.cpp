@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lock pairs (fenced acquire and release, distinct names) per second on one Redis server: the
 // engine on its own loop, the whole library, the probe with the same scripts (redis_probe), and
-// peers in Node.js when there are any (bench/peers/redis). Interleaved rounds; medians of the
+// peers in Node.js where they are installed (bench/peers/redis). Interleaved rounds; medians of the
 // rounds' ratios.
 
 #include "engines/redis/engine.hpp"
 #include "env/real_env.hpp"
 #include "figures.hpp"
+#include "redis_figures.hpp"
 #include "redis_scripts.hpp"
-#include "support/servers/redis_server.hpp"
 
 #include <holt/asio.hpp>
 #include <holt/holt.hpp>
@@ -18,12 +18,11 @@
 #include <boost/asio/io_context.hpp>
 #include <fmt/core.h>
 
-#include <sys/resource.h>
-
 #include <atomic>
-#include <charconv>
+#include <filesystem>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -40,15 +39,6 @@ struct Measured {
   double p50 = 0;     ///< seconds of a pair
   double cpu_us = 0;  ///< of the client, per pair
 };
-
-double cpu_seconds() {
-  rusage used{};
-  ::getrusage(RUSAGE_SELF, &used);
-  auto const sum = [](timeval const& time) {
-    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
-  };
-  return sum(used.ru_utime) + sum(used.ru_stime);
-}
 
 /// Counts pairs of several workers while it lives.
 class Meter {
@@ -170,6 +160,22 @@ Measured probe_round(Folder const& folder, int port, int workers) {
   return {field(line, "pairs_per_s"), field(line, "p50_us") * 1e-6, field(line, "cpu_us_per_pair")};
 }
 
+/// Where pairs.mjs of bench/peers/redis and its packages are; nothing: they are not installed.
+std::optional<std::filesystem::path> peers() {
+  char const* const named = std::getenv("HOLT_REDIS_PEERS");
+  std::filesystem::path const folder = named != nullptr ? named : HOLT_REDIS_PEERS;
+  if (std::filesystem::exists(folder / "node_modules")) return folder;
+  if (named != nullptr) throw std::runtime_error("no node_modules in " + folder.string());
+  return std::nullopt;
+}
+
+Measured peer_round(std::filesystem::path const& folder, std::string const& peer, int port,
+                    int workers) {
+  auto const line = output_of(fmt::format("cd '{}' && node pairs.mjs {} 1 {} | grep {}",
+                                          folder.string(), port, workers, peer));
+  return {field(line, "pairs_per_s"), field(line, "p50_us") * 1e-6, field(line, "cpu_us_per_pair")};
+}
+
 using Series = std::map<std::string, std::vector<Measured>>;
 
 std::vector<double> values(std::vector<Measured> const& all, double Measured::* what) {
@@ -193,6 +199,7 @@ void measure(int workers) {
   write_file(folder.path() / "acquire.lua", redis::scripts::acquire.text);
   write_file(folder.path() / "release.lua", redis::scripts::release.text);
   auto const url = server.url();
+  auto const installed = peers();
   Series series;
   for (int i = 0; i < rounds; ++i) {
     series["probe"].push_back(probe_round(folder, server.port(), workers));
@@ -200,18 +207,17 @@ void measure(int workers) {
     series["async"].push_back(async_round(url, workers));
     if (workers == 1) series["blocking"].push_back(blocking_round(url));
     for (auto const* peer : {"redlock", "ioredis"}) {
-      char const* const peers = std::getenv("HOLT_REDIS_PEERS");
-      if (peers == nullptr) continue;
-      auto const line = output_of(fmt::format("cd '{}' && node pairs.mjs {} 1 {} | grep {}", peers,
-                                              server.port(), workers, peer));
-      series[peer].push_back({field(line, "pairs_per_s"), field(line, "p50_us") * 1e-6,
-                              field(line, "cpu_us_per_pair")});
+      if (installed) series[peer].push_back(peer_round(*installed, peer, server.port(), workers));
     }
   }
   head(
       fmt::format("Locks: pairs per second, Redis, {} at a time", workers),
       "A pair is a fenced acquire and its release, distinct names, one connection. The probe sends "
-      "the\nsame scripts from a bare loop. 5 rounds of 1 s each, alternating.");
+      "the\nsame scripts from a bare loop. 5 rounds of 1 s each, alternating. " +
+          settings_of(server) +
+          (installed ? ""
+                     : "\nThe peers, redlock 5 and ioredis, are not installed here: `npm install "
+                       "--prefix bench/peers/redis`\ndoes it; it needs Node.js."));
   auto const rate = [&](std::string const& kind) {
     return fmt::format("{:.0f}", median(values(series[kind], &Measured::rate)));
   };
@@ -229,6 +235,7 @@ void measure(int workers) {
   if (workers == 1) {
     row("blocking call / probe", ratio_text(ratio(series, "blocking", "probe", &Measured::rate)));
   }
+  if (!installed) row("engine / redlock, engine / ioredis", "peers not installed");
   for (auto const* peer : {"redlock", "ioredis"}) {
     if (series[peer].empty()) continue;
     row(fmt::format("{}, pairs per second (no fence)", peer), rate(peer));

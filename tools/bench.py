@@ -82,7 +82,7 @@ def merged_row(lines: tuple[str, ...]) -> str:
     what, _, target = (cell.strip() for cell in lines[0].strip("|\n").split("|"))
     figures = sorted((line.split("|")[2].strip() for line in lines), key=value)
     median = figures[len(figures) // 2]
-    spread = f" ({figures[0]} to {figures[-1]})" if len(figures) > 1 else ""
+    spread = f" ({figures[0]} to {figures[-1]})" if figures[0] != figures[-1] else ""
     return f"| {what} | **{median}**{spread} | {target} |"
 
 
