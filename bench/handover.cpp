@@ -72,17 +72,29 @@ void wait_for_entries(Board const& board, std::uint64_t wanted) {
 }
 
 struct Killing {
+  std::atomic<bool> waiter_is_up;
   std::atomic<std::int64_t> asked;
   std::atomic<std::int64_t> taken;
 };
 
-void hold_for_ever(Killing& board, std::string const& url, std::chrono::milliseconds ttl) {
+void hold_for_ever(Killing& board, std::string const& url, Name const& name,
+                   std::chrono::milliseconds ttl) {
   auto holt = open(url);
+  while (!board.waiter_is_up) std::this_thread::sleep_for(1ms);
   auto const asked = now();
-  auto const lock = holt.try_lock("x", {.ttl = ttl, .renew = false});
+  auto const lock = holt.try_lock(name, {.ttl = ttl, .renew = false});
   if (!lock) throw std::runtime_error("the lock is not free");
   board.asked = asked;
   ::pause();
+}
+
+void wait_for_it(Killing& board, std::string const& url, Name const& name,
+                 std::chrono::milliseconds ttl) {
+  auto holt = open(url);
+  board.waiter_is_up = true;
+  while (board.asked == 0) std::this_thread::sleep_for(1ms);
+  auto const lock = holt.lock(name, {.ttl = ttl, .wait = 60s});
+  board.taken = now();
 }
 
 }  // namespace
@@ -115,13 +127,10 @@ HandOvers hand_overs(std::string const& url, Crowd crowd, std::uint64_t wanted,
 
 double after_kill(std::string const& url, std::chrono::milliseconds ttl) {
   auto& board = make_board<Killing>();
-  auto const holder = start([&] { hold_for_ever(board, url, ttl); });
+  Name const name(fmt::format("x-{}", now()));  // a new one each time
+  auto const holder = start([&] { hold_for_ever(board, url, name, ttl); });
+  auto const waiter = start([&] { wait_for_it(board, url, name, ttl); });
   while (board.asked == 0) std::this_thread::sleep_for(1ms);
-  auto const waiter = start([&] {
-    auto holt = open(url);
-    auto const lock = holt.lock("x", {.ttl = ttl, .wait = 60s});
-    board.taken = now();
-  });
   std::this_thread::sleep_for(ttl / 3);
   kill_all({holder});
   while (board.taken == 0) std::this_thread::sleep_for(1ms);
