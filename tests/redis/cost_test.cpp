@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What waiting costs the server: few commands when a lock changes hands, and one waiter woken, not
-// all of them, when it expires.
+// What waiting and holding cost the server: few commands when a lock changes hands, one waiter
+// woken, not all of them, when it expires, and renewals of many leases in few short steps.
 
-#include "engines/redis/layout.hpp"
 #include "redis/store_behind_proxy.hpp"
 #include "support/servers/redis_traffic.hpp"
 
@@ -19,13 +18,12 @@ namespace {
 class Waiters {
  public:
   Waiters(RedisServer const& server, int count)
-      : looks_(server.connect()), proxy_(server.port()), client_(open(url_of(proxy_))) {
+      : looks_(open(server.url())), proxy_(server.port()), client_(open(url_of(proxy_))) {
     for (int i = 0; i < count; ++i) {
       threads_.emplace_back([this] { wait(); });
     }
-    std::vector<std::string> keys;
-    redis::Keys("default").append("x", keys);
-    EXPECT_TRUE(wait_until([&] { return looks_.number({"ZCARD", keys.at(1)}) == count; }));
+    auto const all = static_cast<std::uint32_t>(count);
+    EXPECT_TRUE(wait_until([&] { return looks_.find("x")->waiting == all; }));
     EXPECT_TRUE(wait_until([this] { return silent_for(100ms); }));
     proxy_.forget();
   }
@@ -60,7 +58,7 @@ class Waiters {
     EXPECT_TRUE(lock && lock->release());
   }
 
-  RedisClient looks_;
+  Holt looks_;  ///< not through the proxy
   TcpProxy proxy_;
   Holt client_;
   std::atomic<int> granted_ = 0;
@@ -99,6 +97,41 @@ TEST(RedisHandOver, AnExpiryWakesOneOfMany) {
   EXPECT_TRUE(wait_until([&] { return waiters.silent_for(100ms); }));
   EXPECT_EQ(waiters.granted(), 1);
   EXPECT_LE(waiters.commands(), 6U);
+}
+
+/// How often a server has carried out a command since CONFIG RESETSTAT.
+int calls(RedisClient& client, std::string const& command) {
+  auto const line = info_field(client.text({"INFO", "commandstats"}), "cmdstat_" + command);
+  return line.empty() ? 0 : std::stoi(line.substr(std::string("calls=").size()));
+}
+
+TEST(RedisRenewal, OfManyLeasesTakesFewShortSteps) {
+  RedisServer const server;
+  RedisCaller caller(server.url());
+  std::vector<LeaseRenewal> renewals;
+  constexpr int count = 300;
+  for (int i = 0; i < count; ++i) {
+    auto const name = "x" + std::to_string(i);
+    auto const owner = caller.owner();
+    caller.take(name, owner);
+    renewals.emplace_back(Name(name), owner, 30s);
+  }
+  auto const renew_all = [&] {
+    for (auto const& answer : run(caller.engine().leases().renew(renewals, caller.deadline()))) {
+      EXPECT_TRUE(answer);
+    }
+  };
+  renew_all();  // so that the server knows the script
+  auto client = server.connect();
+  client.done({"CONFIG", "RESETSTAT"});
+  renew_all();
+  EXPECT_EQ(calls(client, "evalsha"), 3) << "of 128 at most";
+  EXPECT_EQ(calls(client, "eval"), 0);
+  int commands = 0;
+  for (auto const* const command : {"get", "mget", "pttl", "pexpire", "set"}) {
+    commands += calls(client, command);
+  }
+  EXPECT_LE(commands, 2 * count + 3) << "each is time in which the server does nothing else";
 }
 
 }  // namespace
