@@ -120,6 +120,25 @@ TEST_F(RedisPlaceTest, SentinelsBehindTls) {
   EXPECT_FALSE(parse_place("redis+sentinel://h1/main").tls);
 }
 
+TEST_F(RedisPlaceTest, Cluster) {
+  auto const place = parse_place("redis+cluster://ann:secret@h1:7001,[::1]:7002,h3/0");
+  ASSERT_EQ(place.cluster.size(), 3U);
+  EXPECT_EQ(place.cluster[0], (Endpoint{"h1", 7001}));
+  EXPECT_EQ(place.cluster[1], (Endpoint{"::1", 7002}));
+  EXPECT_EQ(place.cluster[2], (Endpoint{"h3", 6379}));
+  EXPECT_EQ(place.host, "");
+  EXPECT_EQ(place.password, "secret");
+  EXPECT_FALSE(place.tls);
+  EXPECT_EQ(place.url(), "redis+cluster://ann@h1:7001,[::1]:7002,h3:6379");
+
+  auto node = parse_place("rediss+cluster://h1?ca_file=/etc/ca.pem&wait_replicas=1");
+  ASSERT_TRUE(node.tls);
+  EXPECT_EQ(node.tls->ca_file, "/etc/ca.pem");
+  EXPECT_EQ(node.url(), "rediss+cluster://h1:6379");
+  node.host = "h9";
+  EXPECT_EQ(node.url(), "rediss://h9:6379") << "one node of it";
+}
+
 TEST_F(RedisPlaceTest, SentinelsHavePasswordsOfTheirOwn) {
   auto const file = file_with("open\n");
   auto const place = parse_place("redis+sentinel://:data@h1/main?sentinel_user=watch&" +
@@ -133,7 +152,8 @@ TEST_F(RedisPlaceTest, WhatUrlSaysLeadsToTheSamePlace) {
   for (auto const* const text :
        {"redis://db", "redis://[fe80::1]:7000/9", "redis://a%40b@db", "rediss://db:6380/2",
         "redis+unix:///run/a%3Fb.sock?db=5", "redis+sentinel://a,b:2,c/main/3",
-        "redis+sentinel://u@a/s%2Ft", "rediss+sentinel://a,b/main"}) {
+        "redis+sentinel://u@a/s%2Ft", "rediss+sentinel://a,b/main", "redis+cluster://a:1,u,[::1]",
+        "rediss+cluster://u@a,b"}) {
     auto const place = parse_place(text);
     auto const again = parse_place(place.url());
     EXPECT_EQ(again.url(), place.url()) << text;
@@ -144,6 +164,7 @@ TEST_F(RedisPlaceTest, WhatUrlSaysLeadsToTheSamePlace) {
     EXPECT_EQ(again.database, place.database) << text;
     EXPECT_EQ(again.tls.has_value(), place.tls.has_value()) << text;
     EXPECT_EQ(again.sentinels, place.sentinels) << text;
+    EXPECT_EQ(again.cluster, place.cluster) << text;
     EXPECT_EQ(again.service, place.service) << text;
   }
 }
@@ -174,7 +195,7 @@ TEST_F(RedisPlaceTest, MistakesAreSaid) {
       {"redis://", "names no host"},
       {"redis://db:99999", "its port is no number from 1 to 65535"},
       {"redis://db/x", "its database is no number from 0 to 1000000"},
-      {"redis://a,b", "only redis+sentinel:// does"},
+      {"redis://a,b", "only redis+cluster:// and redis+sentinel:// do"},
       {"redis://db#x", "write it as %23"},
       {"redis://db?colour=red", "no option \"colour\" for it (there are timeout, password_file,"},
       {"redis://db?colour=red", ", wait_timeout, layout)"},
@@ -196,6 +217,12 @@ TEST_F(RedisPlaceTest, MistakesAreSaid) {
       {"redis+sentinel://a,b:x/s", "its port is no number"},
       {"redis+sentinel://a,b/s/x", "its database is no number"},
       {"redis+sentinel://a,b/s/1/2", "its database is no number"},
+      {"redis+cluster://", "names no host"},
+      {"redis+cluster://a,,b", "an empty one"},
+      {"redis+cluster://a,b/1", "a cluster has no database but 0"},
+      {"redis+cluster://a,b/x", "its database is no number"},
+      {"redis+cluster://a?ca_file=/x", "no option \"ca_file\""},
+      {"redis+cluster://a?sentinel_user=x", "no option \"sentinel_user\""},
       {"redis+carrier-pigeon://db", "\"redis+carrier-pigeon:\" is no kind of Redis server"},
   });
   for (auto const& mistake : mistakes) {

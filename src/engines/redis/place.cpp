@@ -19,7 +19,7 @@ namespace holt::redis {
 namespace {
 
 constexpr std::uint16_t sentinel_port = 26379;
-constexpr std::size_t max_sentinels = 99;
+constexpr std::size_t max_hosts = 99;
 
 /// An address with one host in place of the list of hosts, which is no URL.
 struct Split {
@@ -93,13 +93,27 @@ void set_socket(Place& place, boost::urls::url_view const& url) {
   if (place.path.size() < 2) refuse_address("it names no socket");
 }
 
-void set_sentinels(Place& place, std::vector<std::string_view> const& hosts,
-                   boost::urls::url_view const& url) {
-  if (hosts.size() > max_sentinels) refuse_address("it names too many Sentinels");
+std::vector<Endpoint> endpoints_of(std::vector<std::string_view> const& hosts,
+                                   std::uint16_t usual_port) {
+  if (hosts.size() > max_hosts) refuse_address("it names too many hosts");
+  std::vector<Endpoint> endpoints;
   for (auto const host : hosts) {
     auto const text = fmt::format("redis://{}", host);
-    place.sentinels.push_back(endpoint_of(parse_url(text), sentinel_port));
+    endpoints.push_back(endpoint_of(parse_url(text), usual_port));
   }
+  return endpoints;
+}
+
+void set_cluster(Place& place, std::vector<std::string_view> const& hosts,
+                 boost::urls::url_view const& url) {
+  place.cluster = endpoints_of(hosts, place.port);
+  set_database(place, url.encoded_path());
+  if (place.database != 0) refuse_address("a cluster has no database but 0");
+}
+
+void set_sentinels(Place& place, std::vector<std::string_view> const& hosts,
+                   boost::urls::url_view const& url) {
+  place.sentinels = endpoints_of(hosts, sentinel_port);
   auto const segments = url.encoded_segments();
   if (!segments.empty()) place.service = (*segments.begin()).decode();
   if (place.service.empty()) refuse_address("it names no service that the Sentinels would know");
@@ -110,6 +124,12 @@ void set_sentinels(Place& place, std::vector<std::string_view> const& hosts,
 
 std::string encoded(std::string_view text) {
   return boost::urls::encode(text, boost::urls::unreserved_chars);
+}
+
+std::string list_of(std::vector<Endpoint> const& hosts) {
+  std::string text;
+  for (auto const& each : hosts) text.append(text.empty() ? "" : ",").append(to_string(each));
+  return text;
 }
 
 }  // namespace
@@ -126,15 +146,16 @@ Place parse_place(std::string_view text) {
   Place place;
   place.user = url.user();
   place.password = url.password();
+  if (scheme.starts_with("rediss")) place.tls.emplace();
   if (scheme == "redis+sentinel" || scheme == "rediss+sentinel") {
-    if (scheme == "rediss+sentinel") place.tls.emplace();
     set_sentinels(place, split.hosts, url);
+  } else if (scheme == "redis+cluster" || scheme == "rediss+cluster") {
+    set_cluster(place, split.hosts, url);
   } else if (split.hosts.size() > 1) {
-    refuse_address("it names several hosts, which only redis+sentinel:// does");
+    refuse_address("it names several hosts, which only redis+cluster:// and redis+sentinel:// do");
   } else if (scheme == "redis+unix") {
     set_socket(place, url);
   } else if (scheme == "redis" || scheme == "rediss") {
-    if (scheme == "rediss") place.tls.emplace();
     set_server(place, url);
   } else {
     refuse_address(fmt::format("\"{}:\" is no kind of Redis server", scheme));
@@ -153,14 +174,13 @@ std::string Place::url() const {
                        boost::urls::encode(path, boost::urls::unreserved_chars + '/'),
                        database == 0 ? in : fmt::format("?db={}", database));
   }
-  if (sentinels.empty()) {
-    return fmt::format("{}://{}{}{}", tls ? "rediss" : "redis", who,
-                       to_string(Endpoint{host, port}), in);
+  auto const* const scheme = tls ? "rediss" : "redis";
+  if (!host.empty()) {
+    return fmt::format("{}://{}{}{}", scheme, who, to_string(Endpoint{host, port}), in);
   }
-  std::string hosts;
-  for (auto const& each : sentinels) hosts.append(hosts.empty() ? "" : ",").append(to_string(each));
-  return fmt::format("{}+sentinel://{}{}/{}{}", tls ? "rediss" : "redis", who, hosts,
-                     encoded(service), in);
+  if (!cluster.empty()) return fmt::format("{}+cluster://{}{}", scheme, who, list_of(cluster));
+  return fmt::format("{}+sentinel://{}{}/{}{}", scheme, who, list_of(sentinels), encoded(service),
+                     in);
 }
 
 }  // namespace holt::redis

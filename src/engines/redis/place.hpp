@@ -6,6 +6,7 @@
 //   redis+unix:///path/of/socket[?db=N&...]   credentials as above, before the path
 //   redis+sentinel://[user:password@]host[:port],host[:port],.../service[/database][?...]
 //   rediss+sentinel://...                     the same with TLS, to Sentinels and servers
+//   redis+cluster://[user:password@]host[:port],host[:port],...[?...]   rediss+cluster:// with TLS
 // Options: place_options.cpp.
 
 #include <chrono>
@@ -41,13 +42,15 @@ struct TlsOptions {
 };
 
 struct Place {
-  std::string host;  ///< empty: the socket at `path`, or the master that `sentinels` name
+  std::string
+      host;  ///< empty: the socket at `path`, the master that `sentinels` name, or `cluster`
   std::uint16_t port = 6379;
   std::string path;
   std::string user;      ///< empty: the server's default user
   std::string password;  ///< empty: none
   int database = 0;
   std::optional<TlsOptions> tls;  ///< nothing: in the clear; to Sentinels too
+  std::vector<Endpoint> cluster;  ///< some nodes of one; with a host this is another node of it
   std::vector<Endpoint> sentinels;
   std::string service;  ///< what Sentinels call the master and its replicas
   Credentials sentinel;
@@ -55,6 +58,7 @@ struct Place {
   int wait_replicas = 0;  ///< so many must confirm a grant, a renewal, a record
   std::chrono::milliseconds wait_timeout{500};
   bool wait_timeout_given = false;
+  bool any_role = false;        ///< a replica will do: it is only asked, or listened to
   bool allow_eviction = false;  ///< use a server that may throw away leases when memory is short
 
   /// For people: canonical, without secrets and without options. Parsed again it leads to the same

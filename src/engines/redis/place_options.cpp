@@ -16,7 +16,8 @@ namespace {
 
 constexpr std::string_view forms =
     "write redis://host:6379/0, redis://user:password@host, rediss://host for TLS, "
-    "redis+unix:///path/of/socket or redis+sentinel://host,host,host/service";
+    "redis+unix:///path/of/socket, redis+sentinel://host,host,host/service or "
+    "redis+cluster://host,host,host";
 constexpr int max_replicas = 100;
 constexpr int max_timeout_ms = 600'000;
 
