@@ -103,7 +103,9 @@ class LeaseStore {
   /// ended, was broken or belongs to another is brought back. (Never back: a request that was
   /// delayed, or came twice, must not cut short what a later one was promised.) Only for what is
   /// held: an offer or a place in line of the owner is Lost{taken} here; those ask again with
-  /// acquire. Answers in the order asked.
+  /// acquire. Answers in the order asked. A store on several servers may not reach all of them:
+  /// then it answers Lost{none, why} for those it knows nothing of, to be asked for again; it
+  /// throws when it knows nothing of any.
   virtual asio::awaitable<std::vector<std::expected<void, Lost>>> renew(
       std::vector<LeaseRenewal> renewals, Instant deadline) = 0;
 

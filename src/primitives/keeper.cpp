@@ -251,6 +251,10 @@ asio::awaitable<void> Keeper::renew(Leases due) {
 /// holder may have seen held() false already, and it never turns true again.
 void Keeper::settle(KeptLease& lease, LeaseRenewal const& sent, Instant attempt_started,
                     std::expected<void, Lost> const& answer) {
+  if (!answer && answer.error().reason == LossReason::none) {
+    retry(lease, answer.error().detail);
+    return;
+  }
   if (!answer) {
     drop(lease, answer.error().reason, answer.error().detail);
     return;
