@@ -31,6 +31,18 @@ TEST(RedisLayoutTest, NamesWithTheSamePartInBracesShareAShard) {
   EXPECT_EQ(shard_of("{deploy}{other}"), shard_of("deploy")) << "the first pair counts";
 }
 
+TEST(RedisLayoutTest, AKeyTellsItsShard) {
+  Keys const keys("default");
+  for (auto const* const name : {"x", "deploy", "{deploy}:eu", "a{b", "{ff}"}) {
+    EXPECT_EQ(shard_in(keys.lease(name)), shard_of(name)) << name;
+    EXPECT_EQ(shard_in(keys.record(name)), shard_of(name)) << name;
+  }
+  for (unsigned shard = 0; shard < shards; ++shard) {
+    EXPECT_EQ(shard_in(keys.counter(shard)), shard);
+  }
+  EXPECT_EQ(shard_in("holt:default:everybody"), 0U) << "any will do";
+}
+
 TEST(RedisLayoutTest, EmptyOrOpenBracesAreLetters) {
   std::set<unsigned> found;
   for (auto const* const name : {"{}a", "{}b", "{}c", "{}d", "{}e"}) found.insert(shard_of(name));

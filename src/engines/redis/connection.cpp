@@ -31,6 +31,17 @@ void Connection::close() {
   state_->closed = true;
 }
 
+void Connection::end(std::string_view why) {
+  if (state_->closed) return;
+  state_->lost = nullptr;
+  state_->push = nullptr;
+  state_->lose(failed(ErrorCode::service_unavailable, Outcome::unknown, "leave", why));
+  state_->stage = State::Stage::closed;
+  state_->closed = true;
+}
+
+void Connection::find_by(std::function<Endpoint()> find) { state_->find = std::move(find); }
+
 void Connection::listen(Push push, std::function<void()> lost) {
   state_->push = std::move(push);
   state_->lost = std::move(lost);
@@ -46,6 +57,10 @@ void Connection::leave() {
                       "another server is in use now"));
 }
 
+void Connection::check_again() {
+  if (state_->stage == State::Stage::ready) state_->check_again();
+}
+
 bool Connection::is_ready() const {
   return state_->stage == State::Stage::ready &&
          !state_->confirmed_longer_ago_than(State::trust_for);
@@ -56,6 +71,8 @@ Server const& Connection::server() const { return state_->server; }
 std::string Connection::trouble() const {
   return state_->trouble ? std::string(state_->trouble->reason()) : std::string();
 }
+
+Endpoint Connection::where() const { return {state_->target.host, state_->target.port}; }
 
 asio::awaitable<void> Connection::ready(std::string_view operation, Instant deadline, Retry retry) {
   auto& state = *state_;
@@ -105,6 +122,10 @@ asio::awaitable<TwoReplies> Connection::call_both(std::string command, std::stri
   // A refusal may have ended the connection; it is the better answer.
   if (!both.first->is_error()) both.second = reply_of(std::move(second));
   co_return both;
+}
+
+void Connection::tell(std::string_view command) {
+  start([](Answer const&) {}, command, Effect::writes, "tell", Instant::max());
 }
 
 }  // namespace holt::redis

@@ -68,6 +68,11 @@ class Connection {
   /// Calls that are under way fail, and later ones too. Not on Env::executor(), which must still
   /// run.
   void close();
+  /// The same on Env::executor(); `why` is what the calls are told.
+  void end(std::string_view why);
+
+  /// Asked before each attempt to connect for the server to connect to, where the place names none.
+  void find_by(std::function<Endpoint()> find);
 
   /// For a connection that subscribes: called with each message, and when the connection is lost.
   void listen(Push push, std::function<void()> lost);
@@ -76,6 +81,9 @@ class Connection {
   void on_connected(std::function<void()> connected);
   /// Leaves this server, if connected; the next call connects again.
   void leave();
+  /// Asks the server, if connected, whether it is the master that it was, with the same history,
+  /// and leaves it if not. Answers to later calls are not heard before that is known.
+  void check_again();
 
   /// Waits until connected; throws EngineError with outcome not_applied. What is called before the
   /// coroutine suspends again goes to this server or fails.
@@ -83,6 +91,7 @@ class Connection {
                               Retry retry = Retry::while_there_is_time);
   [[nodiscard]] bool is_ready() const;
   [[nodiscard]] Server const& server() const;  ///< while ready
+  [[nodiscard]] Endpoint where() const;        ///< while ready
   /// Why it is not connected, as far as that is known; else empty.
   [[nodiscard]] std::string trouble() const;
 
@@ -102,6 +111,10 @@ class Connection {
   /// may be missing. Throws EngineError where there is none in time.
   asio::awaitable<TwoReplies> call_both(std::string command, std::string then,
                                         std::string_view operation, Instant deadline);
+
+  /// Sends a command whose reply nobody waits for; what is called before the coroutine suspends
+  /// again follows it at once.
+  void tell(std::string_view command);
 
  private:
   using Done = std::move_only_function<void(Answer)>;

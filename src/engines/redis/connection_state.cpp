@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engines/redis/connection_state.hpp"
 
+#include "engines/redis/info.hpp"
+
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -18,6 +20,13 @@ constexpr std::size_t max_waiting = 100'000;
 constexpr std::size_t max_waiting_bytes = std::size_t{256} << 20U;
 constexpr std::chrono::milliseconds longest_pause{1000};
 constexpr std::chrono::seconds look_every{2};  // whether this is still the master
+
+/// Whether this server is the wrong one now. In a cluster other nodes have the rest of the keys,
+/// and what is under way here goes on.
+bool leaves(std::string_view error, Place const& place) {
+  if (!place.cluster.empty() && error.starts_with("CLUSTERDOWN")) return false;
+  return refusal_of(error).leave;
+}
 
 }  // namespace
 
@@ -62,6 +71,11 @@ asio::awaitable<void> Connection::State::connect_now() {
       target.host = master.host;
       target.port = master.port;
       if (push) sentinels->hang_up();
+    }
+    if (find) {
+      auto found = find();
+      target.host = std::move(found.host);
+      target.port = found.port;
     }
     auto const made = std::make_shared<Socket>(env.executor());
     opening = made;
@@ -181,6 +195,24 @@ asio::awaitable<void> Connection::State::ask_for_master() {
   confirmed = asked;
   auto woken = std::exchange(waiters, {});
   for (auto& waiter : woken) waiter.done(Reply());
+}
+
+void Connection::State::check_again() {
+  if (std::exchange(checking, true)) return;
+  auto done = [this, attempt = attempts](Answer answer) {
+    checking = false;
+    if (!answer || attempts != attempt || !(*answer)->is_text()) return;
+    auto const text = (*answer)->text();
+    if (info_field(text, "role") != "master") {
+      lose(failed(ErrorCode::service_unavailable, Outcome::unknown, "check the server again",
+                  target.url() + " is a replica now"));
+    } else if (info_field(text, "master_replid") != server.identity) {
+      lose(failed(ErrorCode::service_unavailable, Outcome::unknown, "check the server again",
+                  target.url() + " was another one's replica meanwhile"));
+    }
+  };
+  transmit({std::move(done), "check the server again", Effect::reads, Instant::max()},
+           command("INFO", "replication"));
 }
 
 void Connection::State::fail(Call& call, EngineError const& why) {
@@ -315,7 +347,7 @@ void Connection::State::answer(Reply reply) {
   in_flight.pop_front();
   in_flight_bytes -= call.size;
   transmit_waiting();
-  bool const leave = reply->is_error() && stage == Stage::ready && refusal_of(reply->text()).leave;
+  bool const leave = reply->is_error() && stage == Stage::ready && leaves(reply->text(), place);
   std::optional<EngineError> const why =
       leave ? std::optional(refused(call.operation, reply->text())) : std::nullopt;
   if (call.done) call.done(std::move(reply));

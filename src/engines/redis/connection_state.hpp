@@ -72,6 +72,7 @@ struct Connection::State : std::enable_shared_from_this<State> {
     return sentinels && !push && env.now() >= confirmed + span;
   }
   void look_for_master();
+  void check_again();
   asio::awaitable<void> ask_for_master();
   void fail(Call& call, EngineError const& why);
   void fail_waiters(EngineError const& why);
@@ -93,11 +94,13 @@ struct Connection::State : std::enable_shared_from_this<State> {
 
   Env& env;
   Place const place;
-  Place target;  ///< the server itself, where `place` names Sentinels
+  Place target;  ///< the server itself, where `place` names Sentinels or a cluster
   std::optional<Sentinels> sentinels;
-  Instant confirmed;     ///< when the Sentinels last named this server
-  bool looking = false;  ///< they are being asked
-  bool closed = false;   ///< not on the executor: whoever closes
+  Instant confirmed;               ///< when the Sentinels last named this server
+  bool looking = false;            ///< they are being asked
+  bool closed = false;             ///< not on the executor: whoever closes
+  std::function<Endpoint()> find;  ///< empty: `place` says where the server is
+  bool checking = false;           ///< it is being asked whether it is the one that it was
   Push push;
   std::function<void()> lost;
   std::vector<std::function<void()>> on_connected;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engines/redis/diagnose.hpp"
 
+#include "engines/redis/cluster_findings.hpp"
 #include "engines/redis/info.hpp"
 #include "engines/redis/scripting.hpp"
 
@@ -10,6 +11,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 
@@ -84,14 +86,20 @@ Finding persistence(std::string_view info) {
   return finding;
 }
 
-Finding replication(std::string_view info) {
+Finding replication(Place const& place, std::string_view info) {
   auto const replicas = number(info_field(info, "connected_slaves"));
-  return {
+  Finding finding{
       "replication",
       "Replication",
       ok,
       fmt::format("{}, {} replica{}", info_field(info, "role"), replicas, replicas == 1 ? "" : "s"),
       {}};
+  if (!place.cluster.empty() && replicas == 0) {
+    finding.status = warn;
+    finding.detail += ": when it dies, its part of the names cannot be used";
+    finding.fix = "give it a replica: redis-cli --cluster add-node NEW ANY --cluster-slave";
+  }
+  return finding;
 }
 
 /// Of a store that waits for replicas; `info` is empty when the server cannot be asked.
@@ -153,7 +161,7 @@ asio::awaitable<std::vector<Finding>> ask(Env& env, Place const& place, Connecti
       co_await run_command(connection, command("TIME"), Effect::reads, "diagnose", deadline);
   auto const text = info->text();
   findings.push_back(version(text));
-  findings.push_back(replication(text));
+  findings.push_back(replication(place, text));
   findings.push_back(eviction(text));
   findings.push_back(memory(text));
   findings.push_back(persistence(text));
@@ -162,17 +170,43 @@ asio::awaitable<std::vector<Finding>> ask(Env& env, Place const& place, Connecti
   co_return findings;
 }
 
+/// What each master says, and whether together they have all slots.
+asio::awaitable<std::vector<Finding>> ask_all(Env& env, Place const& place, Cluster& cluster,
+                                              std::chrono::nanoseconds patience) {
+  SlotMap const map = co_await cluster.look(env.now() + patience);
+  std::vector<NodeFindings> nodes;
+  for (auto const& master : map.masters()) {
+    auto& node = nodes.emplace_back();
+    node.at = to_string(master);
+    auto const connection = cluster.connection_to(master);
+    try {
+      node.findings = co_await ask(env, place, *connection, env.now() + patience);
+    } catch (EngineError const& error) {
+      node.findings.push_back({"server-version", "Server", fail, error.what(),
+                               "is the node up and reachable from here?"});
+    }
+  }
+  std::vector<Finding> findings = in_one(nodes);
+  findings.insert(findings.begin(), slots_served(map));
+  co_return findings;
+}
+
+asio::awaitable<std::vector<Finding>> ask(Env& env, Place const& place, Servers& servers,
+                                          std::chrono::nanoseconds patience) {
+  if (servers.are_cluster()) return ask_all(env, place, servers.cluster(), patience);
+  return ask(env, place, servers.one(), env.now() + patience);
+}
+
 }  // namespace
 
-asio::awaitable<std::vector<Finding>> diagnose(Env& env, Place const& place, Connection& connection,
-                                               Keys const& /*keys*/,
+asio::awaitable<std::vector<Finding>> diagnose(Env& env, Place const& place, Servers& servers,
                                                std::chrono::nanoseconds patience) {
   std::vector<Finding> findings;
   std::string trouble;
   try {
     // The connection belongs to the loop.
-    findings = co_await asio::co_spawn(
-        env.executor(), ask(env, place, connection, env.now() + patience), asio::use_awaitable);
+    findings = co_await asio::co_spawn(env.executor(), ask(env, place, servers, patience),
+                                       asio::use_awaitable);
   } catch (EngineError const& error) {
     trouble = error.what();
   }
@@ -180,9 +214,10 @@ asio::awaitable<std::vector<Finding>> diagnose(Env& env, Place const& place, Con
     findings.push_back(
         {"server-version", "Server", fail, trouble, "is the server up and reachable?"});
   }
+  bool const said = std::ranges::find(findings, "durability", &Finding::id) != findings.end();
   if (place.wait_replicas == 0) {
     findings.push_back(durability());
-  } else if (!trouble.empty()) {
+  } else if (!said) {
     findings.push_back(confirmed_durability(place, {}));
   }
   co_return findings;

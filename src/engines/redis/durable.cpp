@@ -18,19 +18,27 @@ constexpr std::chrono::milliseconds hurried{20};
 
 }  // namespace
 
-DurableWrites::DurableWrites(Env& env, Place const& place, Connection& others)
+DurableWrites::DurableWrites(Env& env, Place const& place, Keys const& keys, Servers& others)
     : env_(env), others_(others), replicas_(place.wait_replicas), timeout_(place.wait_timeout) {
-  if (waits()) own_.emplace(env, place);
+  if (waits()) own_.emplace(env, place, keys);
 }
 
-asio::awaitable<DurableWrites::Written> DurableWrites::send(std::string command,
+asio::awaitable<DurableWrites::Written> DurableWrites::send(std::string_view key, Purpose purpose,
+                                                            std::string command,
                                                             std::string_view operation,
                                                             Instant deadline) {
   bool const hurry = env_.now() < hurry_until_;
   auto const timeout = hurry ? std::min(hurried, timeout_) : timeout_;
   auto wait = redis::command("WAIT", Digits(replicas_), Digits(timeout.count()));
-  TwoReplies both =
-      co_await connection().call_both(std::move(command), std::move(wait), operation, deadline);
+  TwoReplies both;
+  if (own_->are_cluster()) {
+    both = co_await own_->cluster().call_both(shard_in(key), purpose, std::move(command),
+                                              std::move(wait), operation, deadline);
+  } else {
+    auto& connection = own_->one();
+    if (!connection.is_ready()) co_await connection.ready(operation, deadline);
+    both = co_await connection.call_both(std::move(command), std::move(wait), operation, deadline);
+  }
   Written written;
   written.reply = std::move(both.first);
   if (written.reply->is_error()) co_return written;
@@ -45,33 +53,32 @@ asio::awaitable<DurableWrites::Written> DurableWrites::send(std::string command,
   co_return written;
 }
 
-asio::awaitable<DurableWrites::Written> DurableWrites::run(ScriptCall const& call,
+asio::awaitable<DurableWrites::Written> DurableWrites::run(ScriptCall const& call, Purpose purpose,
                                                            Instant deadline) {
   Written written;
   if (!waits()) {
-    written.reply = co_await run_script(others_, call, Effect::writes, deadline);
+    written.reply = co_await run_script(others_, call, purpose, deadline);
     co_return written;
   }
-  if (!connection().is_ready()) co_await connection().ready(call.name(), deadline);
-  written = co_await send(call.by_sha(), call.name(), deadline);
+  written = co_await send(call.first_key(), purpose, call.by_sha(), call.name(), deadline);
   if (is_unknown_script(*written.reply)) {
-    written = co_await send(call.with_text(), call.name(), deadline);
+    written = co_await send(call.first_key(), purpose, call.with_text(), call.name(), deadline);
   }
   if (written.reply->is_error()) throw refused(call.name(), written.reply->text());
   co_return written;
 }
 
-asio::awaitable<DurableWrites::Written> DurableWrites::run(std::string command,
+asio::awaitable<DurableWrites::Written> DurableWrites::run(std::string_view key,
+                                                           std::string command,
                                                            std::string_view operation,
                                                            Instant deadline) {
   Written written;
   if (!waits()) {
     written.reply =
-        co_await run_command(others_, std::move(command), Effect::writes, operation, deadline);
+        co_await run_command(others_, key, std::move(command), writing, operation, deadline);
     co_return written;
   }
-  if (!connection().is_ready()) co_await connection().ready(operation, deadline);
-  written = co_await send(std::move(command), operation, deadline);
+  written = co_await send(key, writing, std::move(command), operation, deadline);
   if (written.reply->is_error()) throw refused(operation, written.reply->text());
   co_return written;
 }

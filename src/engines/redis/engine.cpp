@@ -2,13 +2,13 @@
 #include "engines/redis/engine.hpp"
 
 #include "engines/redis/change_hints.hpp"
-#include "engines/redis/connection.hpp"
 #include "engines/redis/diagnose.hpp"
 #include "engines/redis/durable.hpp"
 #include "engines/redis/layout.hpp"
 #include "engines/redis/lease_store.hpp"
 #include "engines/redis/place.hpp"
 #include "engines/redis/record_store.hpp"
+#include "engines/redis/servers.hpp"
 #include "engines/redis/signal_bus.hpp"
 #include "engines/redis/syncguard_lease_store.hpp"
 #include "engines/redis/syncguard_options.hpp"
@@ -57,26 +57,27 @@ struct SyncguardParts {
 struct Parts {
   Parts(Env& env, Place const& place, std::string const& instance)
       : keys(instance),
-        connection(env, place),
-        signals(env, place, connection, keys),
-        changes(env, place, connection, keys),
-        writes(env, place, connection),
-        leases(env, connection, writes, signals, keys),
-        records(connection, writes, keys) {}
+        servers(env, place, keys),
+        signals(env, place, servers, keys),
+        writes(env, place, keys, servers),
+        leases(env, servers, writes, signals, keys),
+        records(servers, writes, keys) {
+    if (!servers.are_cluster()) changes.emplace(env, place, servers.one(), keys);
+  }
   /// Calls under way end here, while all they use is there.
   ~Parts() {
-    changes.close();
+    if (changes) changes->close();
     signals.close();
-    writes.connection().close();
-    connection.close();
+    writes.servers().close();
+    servers.close();
   }
   Parts(Parts const&) = delete;
   Parts& operator=(Parts const&) = delete;
 
   Keys keys;
-  Connection connection;
+  Servers servers;
   RedisSignalBus signals;
-  ChangeHints changes;
+  std::optional<ChangeHints> changes;  ///< nothing: a cluster has no hints
   DurableWrites writes;
   RedisLeaseStore leases;
   RedisRecordStore records;
@@ -92,7 +93,7 @@ class RedisEngine final : public Engine {
         url_(syncguard ? with_layout(place.url(), *syncguard) : place.url()),
         parts_(std::make_unique<Parts>(env, place, instance)) {
     if (!syncguard) return;
-    parts_->syncguard = std::make_unique<SyncguardParts>(parts_->connection, *syncguard);
+    parts_->syncguard = std::make_unique<SyncguardParts>(parts_->servers.one(), *syncguard);
   }
 
   /// A forked child has neither the threads nor the connections: it leaves its copy alone.
@@ -106,8 +107,7 @@ class RedisEngine final : public Engine {
   /// Waits until connected. Who opens a store that is not there is told so at once.
   void connect() {
     auto const deadline = env_.now() + place_.connect_timeout;
-    asio::co_spawn(env_.executor(), parts_->connection.ready("connect", deadline, Retry::never),
-                   asio::use_future)
+    asio::co_spawn(env_.executor(), parts_->servers.open("connect", deadline), asio::use_future)
         .get();
   }
 
@@ -131,12 +131,12 @@ class RedisEngine final : public Engine {
   [[nodiscard]] std::string const& url() const override { return url_; }
   void on_gone(std::function<void(std::string reason)> /*gone*/) override {}
   std::unique_ptr<ChangeWatch> watch(std::function<void()> changed) override {
-    if (parts_->syncguard) return nullptr;
-    return parts_->changes.watch(std::move(changed));
+    if (parts_->syncguard || !parts_->changes) return nullptr;
+    return parts_->changes->watch(std::move(changed));
   }
   asio::awaitable<std::vector<Finding>> diagnose(std::chrono::nanoseconds patience) override {
     std::vector<Finding> findings =
-        co_await redis::diagnose(env_, place_, parts_->connection, parts_->keys, patience);
+        co_await redis::diagnose(env_, place_, parts_->servers, patience);
     if (parts_->syncguard) parts_->syncguard->correct(findings);
     co_return findings;
   }
@@ -172,6 +172,11 @@ std::unique_ptr<Engine> open(Env& env, EngineOptions const& options) {
     throw InvalidArgument(
         "wait_replicas is not possible with layout=" + std::string(syncguard->layout->name) +
         ": the rest of the fleet does not wait for replicas");
+  }
+  if (syncguard && !place.cluster.empty()) {
+    throw InvalidArgument(
+        "a Redis Cluster is not possible with layout=" + std::string(syncguard->layout->name) +
+        ": the keys of one lock are in several slots; use redis:// or redis+sentinel://");
   }
   auto engine = std::make_unique<RedisEngine>(env, place, options.instance, syncguard);
   engine->connect();

@@ -13,7 +13,7 @@ using enum Outcome;
 constexpr std::string_view memory_hint =
     "the server is out of memory (maxmemory): give it more, or remove what is not needed";
 constexpr std::string_view cluster_hint =
-    "this server is part of a Redis Cluster, which this version cannot use: name a single server";
+    "this server is part of a Redis Cluster: write redis+cluster:// in the store's address";
 constexpr std::string_view permission_hint =
     "the user may not run this command or use these keys: docs/engines.md has the ACL line";
 constexpr std::string_view no_password_hint =

@@ -48,11 +48,12 @@ std::vector<GreetingStep> greeting_steps(Place const& place) {
 }
 
 void check(Greeting const& greeting, Place const& place) {
-  if (greeting.role != "master") {
+  if (greeting.role != "master" && !place.any_role) {
     throw failed(ErrorCode::service_unavailable, Outcome::not_applied, "connect",
                  fmt::format("{} is a replica", place.url()),
-                 place.service.empty() ? "name the master in the store's address"
-                                       : "a failover is under way: try again in a moment");
+                 place.service.empty() && place.cluster.empty()
+                     ? "name the master in the store's address"
+                     : "a failover is under way: try again in a moment");
   }
   if (greeting.identity.empty()) {
     throw failed(ErrorCode::service_unavailable, Outcome::not_applied, "connect",

@@ -27,6 +27,14 @@ unsigned shard_of(std::string_view name) {
   return static_cast<unsigned>(XXH64(hashed.data(), hashed.size(), 0) % shards);
 }
 
+unsigned shard_in(std::string_view key) {
+  unsigned shard = 0;
+  auto const open = key.find('{');
+  if (open == std::string_view::npos) return shard;
+  std::from_chars(key.data() + open + 1, key.data() + key.size(), shard, 16);
+  return shard % shards;
+}
+
 Keys::Keys(std::string const& instance)
     : prefix_(fmt::format("holt:{}:", instance)),
       inbox_channel_(prefix_ + "inbox:"),

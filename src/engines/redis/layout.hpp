@@ -22,6 +22,9 @@ inline constexpr unsigned shards = 64;
 /// Of a name, or of its part in braces, as in `{deploy}:eu`: such names share a shard.
 [[nodiscard]] unsigned shard_of(std::string_view name);
 
+/// Of one of the keys below: what its hash tag says.
+[[nodiscard]] unsigned shard_in(std::string_view key);
+
 class Keys {
  public:
   static constexpr std::size_t of_a_name = 6;

@@ -5,12 +5,14 @@
 #include "engines/redis/errors.hpp"
 #include "engines/redis/listing.hpp"
 #include "engines/redis/scripting.hpp"
+#include "engines/redis/together.hpp"
 #include "redis_scripts.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
 #include <utility>
 
 namespace holt::redis {
@@ -22,6 +24,7 @@ using std::chrono::milliseconds;
 constexpr std::size_t renewals_per_call = 128;  // so that no call keeps the server for long
 constexpr std::size_t lookups_per_call = 256;
 constexpr std::uint64_t grants_per_sweep = 4096;
+constexpr std::uint64_t fences_added = std::uint64_t{1} << 32U;  // as scripts/raise_fence.lua does
 constexpr std::chrono::seconds sweep_patience{5};
 // Whatever a caller thinks "for ever" is: sums of times stay exact in a script.
 constexpr std::int64_t longest_ms = std::int64_t{1} << 42U;
@@ -123,16 +126,33 @@ std::expected<void, Lost> renewal_of(ReplyView const& answer) {
   }
 }
 
+/// The names of one call must be on one node.
+void check_one_shard(std::vector<Name> const& names) {
+  for (auto const& name : names) {
+    if (shard_of(name.text()) == shard_of(names.front().text())) continue;
+    throw InvalidArgument("\"" + names.front().text() + "\" and \"" + name.text() +
+                          "\" cannot be taken together on a Redis Cluster, where they are in "
+                          "different slots: give such names a common part in braces, as in "
+                          "\"{deploy}:eu\" and \"{deploy}:us\"");
+  }
+}
+
+/// Only of what happens while a slot moves: some of the keys are here and some there.
+bool is_divided(EngineError const& error) {
+  return error.outcome() == Outcome::not_applied && error.reason().starts_with("TRYAGAIN");
+}
+
 }  // namespace
 
-RedisLeaseStore::RedisLeaseStore(Env& env, Connection& connection, DurableWrites& writes,
+RedisLeaseStore::RedisLeaseStore(Env& env, Servers& servers, DurableWrites& writes,
                                  RedisSignalBus& signals, Keys const& keys)
-    : env_(env), connection_(connection), writes_(writes), signals_(signals), keys_(keys) {}
+    : env_(env), servers_(servers), writes_(writes), signals_(signals), keys_(keys) {}
 
 /// The server's identity, until the counters of these names' shards have seen it on this
-/// connection.
+/// connection. A cluster sees to that itself.
 std::string_view RedisLeaseStore::identity_for(std::vector<Name> const& names) {
-  auto const& server = writes_.connection().server();
+  if (servers_.are_cluster()) return {};
+  auto const& server = writes_.servers().one().server();
   if (std::exchange(generation_, server.generation) != server.generation) checked_.reset();
   bool const all = std::ranges::all_of(
       names, [this](Name const& name) { return checked_.test(shard_of(name.text())); });
@@ -140,7 +160,8 @@ std::string_view RedisLeaseStore::identity_for(std::vector<Name> const& names) {
 }
 
 void RedisLeaseStore::checked(std::vector<Name> const& names) {
-  auto const& connection = writes_.connection();
+  if (servers_.are_cluster()) return;
+  auto const& connection = writes_.servers().one();
   if (!connection.is_ready() || connection.server().generation != generation_) return;
   for (auto const& name : names) checked_.set(shard_of(name.text()));
 }
@@ -157,9 +178,9 @@ ScriptCall RedisLeaseStore::acquire_call(LeaseRequest const& request) {
            request.note);
   call.add(key_life_ms(request)).add(identity_for(names)).add(keys_.inbox_channel());
   if (request.stand_in_line) {
-    call.add("1 ", Digits(ms(ticket_ttl)), " ", Digits(request.priority));
+    call.add(exact(), " ", Digits(ms(ticket_ttl)), " ", Digits(request.priority));
   } else {
-    call.add("1");
+    call.add(exact());
   }
   for (auto const& name : names) call.add(name.text());
   return call;
@@ -172,14 +193,17 @@ asio::awaitable<std::expected<LeaseGrant, Busy>> RedisLeaseStore::acquire(LeaseR
   if (request.stand_in_line && request.owner.inbox() == signals_.inbox()) {
     co_await signals_.reachable(deadline);
   }
-  auto& connection = writes_.connection();
-  if (!connection.is_ready()) co_await connection.ready("acquire", deadline);
+  if (servers_.are_cluster()) {
+    check_one_shard(request.names);
+  } else if (!writes_.servers().one().is_ready()) {
+    co_await writes_.servers().one().ready("acquire", deadline);
+  }
   ScriptCall const call = acquire_call(request);
   DurableWrites::Written written;
   if (writes_.waits()) {
-    written = co_await writes_.run(call, deadline);
+    written = co_await writes_.run(call, drawing, deadline);
   } else {
-    written.reply = co_await run_script(connection_, call, Effect::writes, deadline);
+    written.reply = co_await run_script(servers_, call, drawing, deadline);
   }
   Reply const reply = std::move(written.reply);
   checked(request.names);
@@ -211,45 +235,107 @@ asio::awaitable<Outcome> RedisLeaseStore::take_back(LeaseRequest const& request,
   co_return Outcome::not_applied;
 }
 
+std::vector<Chunk> RedisLeaseStore::divided(
+    std::size_t count, std::size_t most, std::function<std::string_view(std::size_t)> name) const {
+  return chunks_of(count, most,
+                   [&](std::size_t i) { return servers_.are_cluster() ? shard_of(name(i)) : 0; });
+}
+
+asio::awaitable<void> RedisLeaseStore::run_all(std::vector<asio::awaitable<void>> calls) {
+  if (servers_.are_cluster()) {
+    co_await together(std::move(calls));
+  } else {
+    for (auto& call : calls) co_await std::move(call);
+  }
+}
+
 asio::awaitable<std::vector<std::expected<void, Lost>>> RedisLeaseStore::renew(
     std::vector<LeaseRenewal> renewals, Instant deadline) {
-  std::vector<std::expected<void, Lost>> answers;
-  answers.reserve(renewals.size());
+  Renewed renewed;
+  renewed.answers.resize(renewals.size());
+  std::vector<Chunk> const chunks =
+      divided(renewals.size(), renewals_per_call,
+              [&](std::size_t i) -> std::string_view { return renewals[i].name.text(); });
+  std::vector<asio::awaitable<void>> calls;
+  for (auto const& chunk : chunks) {
+    calls.push_back(servers_.are_cluster() ? renew_of_shard(renewals, chunk, renewed, deadline)
+                                           : renew_some(renewals, chunk, renewed, deadline));
+  }
   try {
-    co_await renew_in_chunks(renewals, answers, deadline);
+    co_await run_all(std::move(calls));
   } catch (EngineError const& error) {
     // A chunk that failed says nothing of those before it.
-    if (answers.empty() || error.outcome() == Outcome::unknown) throw;
+    if (!renewed.answers.front() || error.outcome() == Outcome::unknown) throw;
     throw failed(error.code(), Outcome::unknown, error.operation(), error.reason(), error.hint());
+  }
+  bool const some = std::ranges::any_of(renewed.answers, [](auto const& each) { return !!each; });
+  if (renewed.failure && !some) throw *renewed.failure;
+  std::vector<std::expected<void, Lost>> answers;
+  answers.reserve(renewed.answers.size());
+  Lost const unknown{LossReason::none, renewed.failure ? renewed.failure->what() : ""};
+  for (auto& each : renewed.answers) {
+    answers.push_back(each ? std::move(*each) : std::unexpected(unknown));
   }
   co_return answers;
 }
 
-asio::awaitable<void> RedisLeaseStore::renew_in_chunks(
-    std::vector<LeaseRenewal> const& renewals, std::vector<std::expected<void, Lost>>& answers,
-    Instant deadline) {
-  while (answers.size() < renewals.size()) {
-    auto const begin = answers.size();
-    auto const end = std::min(begin + renewals_per_call, renewals.size());
-    ScriptCall call(scripts::renew, end - begin, 2 * (end - begin));
-    for (auto i = begin; i < end; ++i) keys_.add_lease(renewals[i].name.text(), call);
-    for (auto i = begin; i < end; ++i) {
-      call.add(renewals[i].owner.text()).add(ms(renewals[i].ttl));
-    }
-    DurableWrites::Written written = co_await writes_.run(call, deadline);
-    // A renewal that a failover may undo is none: another could be granted the name too early.
-    if (!written.confirmed) throw writes_.not_durable(written, Outcome::unknown, "renew");
-    Reply const reply = std::move(written.reply);
-    for (std::size_t i = 0; i < end - begin; ++i) answers.push_back(renewal_of((*reply)[i]));
+/// The other shards' renewals do not fail because these do.
+asio::awaitable<void> RedisLeaseStore::renew_of_shard(std::vector<LeaseRenewal> const& renewals,
+                                                      Chunk const& which, Renewed& renewed,
+                                                      Instant deadline) {
+  try {
+    co_await renew_some(renewals, which, renewed, deadline);
+  } catch (EngineError const& error) {
+    bool const worse = !renewed.failure || error.outcome() == Outcome::unknown;
+    if (worse) renewed.failure = error;
   }
+}
+
+asio::awaitable<void> RedisLeaseStore::renew_some(std::vector<LeaseRenewal> const& renewals,
+                                                  Chunk const& which, Renewed& renewed,
+                                                  Instant deadline) {
+  ScriptCall call(scripts::renew, which.size(), 2 * which.size());
+  for (auto const i : which) keys_.add_lease(renewals[i].name.text(), call);
+  for (auto const i : which) call.add(renewals[i].owner.text()).add(ms(renewals[i].ttl));
+  auto purpose = writing;
+  purpose.divides = which.size() > 1;
+  DurableWrites::Written written;
+  bool apart = false;
+  try {
+    written = co_await writes_.run(call, purpose, deadline);
+  } catch (EngineError const& error) {
+    if (!purpose.divides || !is_divided(error)) throw;
+    apart = true;
+  }
+  if (apart) {
+    co_await renew_each(renewals, which, renewed, deadline);
+    co_return;
+  }
+  // A renewal that a failover may undo is none: another could be granted the name too early.
+  if (!written.confirmed) throw writes_.not_durable(written, Outcome::unknown, "renew");
+  Reply const reply = std::move(written.reply);
+  for (std::size_t i = 0; i < which.size(); ++i) {
+    renewed.answers[which[i]] = renewal_of((*reply)[i]);
+  }
+}
+
+/// While their slot moves, which may take long: a key alone can always be found.
+asio::awaitable<void> RedisLeaseStore::renew_each(std::vector<LeaseRenewal> const& renewals,
+                                                  Chunk const& which, Renewed& renewed,
+                                                  Instant deadline) {
+  std::vector<Chunk> alone;
+  for (auto const i : which) alone.push_back({i});
+  std::vector<asio::awaitable<void>> calls;
+  for (auto const& one : alone) calls.push_back(renew_some(renewals, one, renewed, deadline));
+  co_await together(std::move(calls));
 }
 
 asio::awaitable<std::expected<void, Lost>> RedisLeaseStore::release(Name name, Owner owner,
                                                                     Instant deadline) {
   ScriptCall call(scripts::release, Keys::of_a_name, 4);
   keys_.add_all(name.text(), call);
-  call.add(owner.text()).add(name.text()).add(keys_.inbox_channel()).add("1");
-  Reply const reply = co_await run_script(connection_, call, Effect::writes, deadline);
+  call.add(owner.text()).add(name.text()).add(keys_.inbox_channel()).add(exact());
+  Reply const reply = co_await run_script(servers_, call, drawing, deadline);
   auto const answer = reply->integer();
   if (answer == 1) co_return std::expected<void, Lost>();
   Lost lost{answer == 2 ? LossReason::expired : LossReason::taken, {}};
@@ -261,8 +347,11 @@ asio::awaitable<BreakResult> RedisLeaseStore::break_lease(BreakRequest request, 
   keys_.add_all(request.name.text(), call);
   call.add(request.reason);
   call.add(request.fence == Fence() ? std::string() : request.fence.decimal());
-  call.add(request.now ? "1" : "0").add(request.name.text()).add(keys_.inbox_channel()).add("1");
-  Reply const reply = co_await run_script(connection_, call, Effect::writes, deadline);
+  call.add(request.now ? "1" : "0")
+      .add(request.name.text())
+      .add(keys_.inbox_channel())
+      .add(exact());
+  Reply const reply = co_await run_script(servers_, call, drawing, deadline);
   switch (reply->integer()) {
     case 1:
       co_return BreakResult::asked;
@@ -277,27 +366,33 @@ asio::awaitable<BreakResult> RedisLeaseStore::break_lease(BreakRequest request, 
 
 asio::awaitable<std::vector<std::optional<LeaseInfo>>> RedisLeaseStore::look_up(
     std::vector<std::string> names, Instant deadline) {
-  std::vector<std::optional<LeaseInfo>> found;
-  found.reserve(names.size());
-  while (found.size() < names.size()) {
-    auto const begin = found.size();
-    auto const end = std::min(begin + lookups_per_call, names.size());
-    ScriptCall call(scripts::find, 2 * (end - begin), 0);
-    for (auto i = begin; i < end; ++i) {
-      keys_.add_lease(names[i], call);
-      keys_.add_until(names[i], call);
-    }
-    Reply const reply = co_await run_script(connection_, call, Effect::reads, deadline);
-    for (auto i = begin; i < end; ++i) {
-      auto const entry = (*reply)[i - begin];
-      auto& into = found.emplace_back();
-      if (!entry.is_array()) continue;
-      auto const record = parse_record(entry[0].text());
-      if (!record) not_ours("find", names[i]);
-      into = info_of(names[i], *record, entry);
-    }
-  }
+  std::vector<std::optional<LeaseInfo>> found(names.size());
+  std::vector<Chunk> const chunks = divided(
+      names.size(), lookups_per_call, [&](std::size_t i) -> std::string_view { return names[i]; });
+  std::vector<asio::awaitable<void>> calls;
+  for (auto const& chunk : chunks) calls.push_back(look_up_some(names, chunk, found, deadline));
+  co_await run_all(std::move(calls));
   co_return found;
+}
+
+asio::awaitable<void> RedisLeaseStore::look_up_some(std::vector<std::string> const& names,
+                                                    Chunk const& which,
+                                                    std::vector<std::optional<LeaseInfo>>& found,
+                                                    Instant deadline) {
+  ScriptCall call(scripts::find, 2 * which.size(), 0);
+  for (auto const i : which) {
+    keys_.add_lease(names[i], call);
+    keys_.add_until(names[i], call);
+  }
+  Reply const reply = co_await run_script(servers_, call, reading, deadline);
+  for (std::size_t i = 0; i < which.size(); ++i) {
+    auto const entry = (*reply)[i];
+    if (!entry.is_array()) continue;
+    auto const& name = names[which[i]];
+    auto const record = parse_record(entry[0].text());
+    if (!record) not_ours("find", name);
+    found[which[i]] = info_of(name, *record, entry);
+  }
 }
 
 asio::awaitable<std::optional<LeaseInfo>> RedisLeaseStore::find(Name name, Instant deadline) {
@@ -313,7 +408,7 @@ asio::awaitable<LeasePage> RedisLeaseStore::list(std::string prefix, std::string
   auto first = first_of_page(prefix, cursor);
   for (bool last = false; !last && page.leases.size() <= limit;) {
     std::vector<std::string> lists = keys_.all_names();
-    NameBatch batch = co_await list_names(connection_, std::move(lists), prefix, std::move(first),
+    NameBatch batch = co_await list_names(servers_, std::move(lists), prefix, std::move(first),
                                           limit + 1, deadline);
     std::vector<std::optional<LeaseInfo>> found =
         co_await look_up(std::move(batch.names), deadline);
@@ -335,13 +430,17 @@ asio::awaitable<void> RedisLeaseStore::sweep(unsigned shard) {
   auto const deadline = env_.now() + sweep_patience;
   auto const key_of = [this](std::string const& name) { return keys_.lease(name); };
   auto& from = sweep_from_[shard];
-  from = co_await sweep_names(connection_, keys_.names(shard), key_of, from, deadline);
+  from = co_await sweep_names(servers_, keys_.names(shard), key_of, from, deadline);
 }
 
 asio::awaitable<FenceRaise> RedisLeaseStore::raise_fence(Instant deadline) {
+  if (servers_.are_cluster()) {
+    FenceRaise raised = co_await raise_on_cluster(deadline);
+    co_return raised;
+  }
   ScriptCall call(scripts::raise_fence, shards, 0);
   for (auto const& counter : keys_.all_counters()) call.add(counter);
-  DurableWrites::Written written = co_await writes_.run(call, deadline);
+  DurableWrites::Written written = co_await writes_.run(call, writing, deadline);
   if (!written.confirmed) throw writes_.not_durable(written, Outcome::unknown, "raise fence");
   Reply const reply = std::move(written.reply);
   FenceRaise raised;
@@ -349,6 +448,51 @@ asio::awaitable<FenceRaise> RedisLeaseStore::raise_fence(Instant deadline) {
   if (!before.empty()) raised.before = Fence(number(before));
   raised.after = Fence(number((*reply)[1].text()));
   co_return raised;
+}
+
+/// Each shard in a step of its own: first all are read, then all are lifted to the same number.
+/// What is drawn in between is less than the number that is added.
+asio::awaitable<FenceRaise> RedisLeaseStore::raise_on_cluster(Instant deadline) {
+  std::uint64_t highest = 0;
+  std::vector<asio::awaitable<void>> reads;
+  for (unsigned shard = 0; shard < shards; ++shard) {
+    reads.push_back(read_counter(shard, highest, deadline));
+  }
+  co_await together(std::move(reads));
+  FenceRaise raised;
+  if (highest > 0) raised.before = Fence(highest);
+  Reply const time = co_await run_command(servers_, keys_.counter(0), command("TIME"), reading,
+                                          "raise fence", deadline);
+  auto const now = number((*time)[0].text()) * 1'000'000 + number((*time)[1].text());
+  auto const after = std::max((highest > 0 ? highest : now) + fences_added, now);
+  raised.after = Fence(after);
+  std::vector<asio::awaitable<void>> lifts;
+  for (unsigned shard = 0; shard < shards; ++shard) lifts.push_back(lift(shard, after, deadline));
+  std::optional<EngineError> error;
+  try {
+    co_await together(std::move(lifts));
+  } catch (EngineError const& thrown) {
+    error = thrown;
+  }
+  if (error) {
+    throw failed(error->code(), Outcome::unknown, "raise fence", error->reason(), error->hint());
+  }
+  co_return raised;
+}
+
+asio::awaitable<void> RedisLeaseStore::read_counter(unsigned shard, std::uint64_t& highest,
+                                                    Instant deadline) {
+  auto const counter = keys_.counter(shard);
+  Reply const reply = co_await run_command(servers_, counter, command("HGET", counter, "n"),
+                                           reading, "raise fence", deadline);
+  if (!reply->is_nil()) highest = std::max(highest, number(reply->text()));
+}
+
+asio::awaitable<void> RedisLeaseStore::lift(unsigned shard, std::uint64_t to, Instant deadline) {
+  ScriptCall call(scripts::lift_fence, 1, 1);
+  call.add(keys_.counter(shard)).add(to);
+  DurableWrites::Written written = co_await writes_.run(call, writing, deadline);
+  if (!written.confirmed) throw writes_.not_durable(written, Outcome::unknown, "raise fence");
 }
 
 }  // namespace holt::redis

@@ -3,20 +3,22 @@
 // LeaseStore on Redis, native layout: each call is one script, scripts/*.lua. On Env::executor().
 
 #include "contracts/lease_store.hpp"
-#include "engines/redis/connection.hpp"
+#include "engines/redis/chunks.hpp"
 #include "engines/redis/durable.hpp"
 #include "engines/redis/layout.hpp"
+#include "engines/redis/servers.hpp"
 #include "engines/redis/signal_bus.hpp"
 
 #include <array>
 #include <bitset>
+#include <functional>
 #include <string>
 
 namespace holt::redis {
 
 class RedisLeaseStore final : public LeaseStore {
  public:
-  RedisLeaseStore(Env& env, Connection& connection, DurableWrites& writes, RedisSignalBus& signals,
+  RedisLeaseStore(Env& env, Servers& servers, DurableWrites& writes, RedisSignalBus& signals,
                   Keys const& keys);
 
   asio::awaitable<std::expected<LeaseGrant, Busy>> acquire(LeaseRequest request,
@@ -37,17 +39,36 @@ class RedisLeaseStore final : public LeaseStore {
   ScriptCall acquire_call(LeaseRequest const& request);
   std::string_view identity_for(std::vector<Name> const& names);
   void checked(std::vector<Name> const& names);
+  /// '1' if a server knows all who listen, not only its own.
+  [[nodiscard]] std::string_view exact() const { return servers_.are_cluster() ? "0" : "1"; }
+  [[nodiscard]] std::vector<Chunk> divided(std::size_t count, std::size_t most,
+                                           std::function<std::string_view(std::size_t)> name) const;
+  /// To one server one after the other, so that it can serve others in between.
+  asio::awaitable<void> run_all(std::vector<asio::awaitable<void>> calls);
   asio::awaitable<std::vector<std::optional<LeaseInfo>>> look_up(std::vector<std::string> names,
                                                                  Instant deadline);
+  asio::awaitable<void> look_up_some(std::vector<std::string> const& names, Chunk const& which,
+                                     std::vector<std::optional<LeaseInfo>>& found,
+                                     Instant deadline);
   asio::awaitable<Outcome> take_back(LeaseRequest const& request, Instant deadline);
-  /// Adds an answer for each that it got one for, also when it throws.
-  asio::awaitable<void> renew_in_chunks(std::vector<LeaseRenewal> const& renewals,
-                                        std::vector<std::expected<void, Lost>>& answers,
-                                        Instant deadline);
+  struct Renewed {
+    /// An answer for each; nothing for those that there was none for.
+    std::vector<std::optional<std::expected<void, Lost>>> answers;
+    std::optional<EngineError> failure;
+  };
+  asio::awaitable<void> renew_of_shard(std::vector<LeaseRenewal> const& renewals,
+                                       Chunk const& which, Renewed& renewed, Instant deadline);
+  asio::awaitable<void> renew_some(std::vector<LeaseRenewal> const& renewals, Chunk const& which,
+                                   Renewed& renewed, Instant deadline);
+  asio::awaitable<void> renew_each(std::vector<LeaseRenewal> const& renewals, Chunk const& which,
+                                   Renewed& renewed, Instant deadline);
+  asio::awaitable<FenceRaise> raise_on_cluster(Instant deadline);
+  asio::awaitable<void> read_counter(unsigned shard, std::uint64_t& highest, Instant deadline);
+  asio::awaitable<void> lift(unsigned shard, std::uint64_t to, Instant deadline);
   asio::awaitable<void> sweep(unsigned shard);
 
   Env& env_;
-  Connection& connection_;
+  Servers& servers_;
   DurableWrites& writes_;
   RedisSignalBus& signals_;
   Keys const& keys_;

@@ -2,9 +2,12 @@
 #include "engines/redis/listing.hpp"
 
 #include "engines/redis/scripting.hpp"
+#include "engines/redis/together.hpp"
 #include "redis_scripts.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <span>
 #include <utility>
 
 namespace holt::redis {
@@ -22,28 +25,36 @@ std::uint32_t share_of(std::uint32_t count, std::size_t lists) {
   return std::min(count, count / static_cast<std::uint32_t>(lists) + room);
 }
 
-}  // namespace
+/// The names that each list has.
+using Names = std::vector<std::vector<std::string>>;
+
+/// Of lists that are in one slot, or on a single server.
+asio::awaitable<void> read_lists(Servers& servers, std::span<std::string const> lists,
+                                 std::string_view first, std::uint32_t count,
+                                 std::span<std::vector<std::string>> into, Instant deadline) {
+  ScriptCall call(scripts::list, lists.size(), 2);
+  for (auto const& list : lists) call.add(list);
+  call.add(first).add(count);
+  Reply const reply = co_await run_script(servers, call, reading, deadline);
+  for (std::size_t i = 0; i < lists.size(); ++i) {
+    auto const names = (*reply)[i];
+    for (std::size_t n = 0; n < names.size(); ++n) into[i].emplace_back(names[n].text());
+  }
+}
 
 /// A shard that gave all it was asked for may have more: beyond the last name of such a shard the
 /// order is not known yet.
-asio::awaitable<NameBatch> list_names(Connection& connection, std::vector<std::string> lists,
-                                      std::string prefix, std::string first, std::uint32_t count,
-                                      Instant deadline) {
-  auto const share = share_of(count, lists.size());
-  ScriptCall call(scripts::list, lists.size(), 2);
-  for (auto const& list : lists) call.add(list);
-  call.add(first).add(share);
-  Reply const reply = co_await run_script(connection, call, Effect::reads, deadline);
+NameBatch merged(Names found, std::string_view prefix, std::uint32_t count) {
+  auto const share = share_of(count, found.size());
   NameBatch batch;
   std::string known_to;
   bool all = true;
-  for (std::size_t i = 0; i < reply->size(); ++i) {
-    auto const names = (*reply)[i];
-    for (std::size_t n = 0; n < names.size(); ++n) batch.names.emplace_back(names[n].text());
-    if (names.size() < share) continue;
-    std::string last(names[names.size() - 1].text());
-    if (all || last < known_to) known_to = std::move(last);
-    all = false;
+  for (auto& names : found) {
+    if (names.size() >= share) {
+      if (all || names.back() < known_to) known_to = names.back();
+      all = false;
+    }
+    std::ranges::move(names, std::back_inserter(batch.names));
   }
   std::ranges::sort(batch.names);
   if (!all) std::erase_if(batch.names, [&](auto const& name) { return name > known_to; });
@@ -57,22 +68,43 @@ asio::awaitable<NameBatch> list_names(Connection& connection, std::vector<std::s
     batch.next = batch.names.back() + '\0';
     batch.last = false;
   }
-  co_return batch;
+  return batch;
 }
 
-asio::awaitable<std::string> sweep_names(Connection& connection, std::string list,
+}  // namespace
+
+asio::awaitable<NameBatch> list_names(Servers& servers, std::vector<std::string> lists,
+                                      std::string prefix, std::string first, std::uint32_t count,
+                                      Instant deadline) {
+  auto const share = share_of(count, lists.size());
+  Names found(lists.size());
+  std::span<std::string const> const all(lists);
+  std::span<std::vector<std::string>> const into(found);
+  if (servers.are_cluster()) {
+    std::vector<asio::awaitable<void>> calls;
+    for (std::size_t i = 0; i < lists.size(); ++i) {
+      calls.push_back(
+          read_lists(servers, all.subspan(i, 1), first, share, into.subspan(i, 1), deadline));
+    }
+    co_await together(std::move(calls));
+  } else {
+    co_await read_lists(servers, all, first, share, into, deadline);
+  }
+  co_return merged(std::move(found), prefix, count);
+}
+
+asio::awaitable<std::string> sweep_names(Servers& servers, std::string list,
                                          std::function<std::string(std::string const&)> key_of,
                                          std::string from, Instant deadline) {
   for (int step = 0; step < sweep_steps; ++step) {
     std::vector<std::string> lists{list};
-    NameBatch batch = co_await list_names(connection, std::move(lists), std::string(), from,
+    NameBatch batch = co_await list_names(servers, std::move(lists), std::string(), from,
                                           swept_at_once, deadline);
     ScriptCall call(scripts::sweep, 1 + batch.names.size(), batch.names.size());
     call.add(list);
     for (auto const& name : batch.names) call.add(key_of(name));
     for (auto const& name : batch.names) call.add(name);
-    [[maybe_unused]] Reply const reply =
-        co_await run_script(connection, call, Effect::writes, deadline);
+    [[maybe_unused]] Reply const reply = co_await run_script(servers, call, writing, deadline);
     from = batch.last ? std::string() : std::move(batch.next);
     if (batch.last) break;
   }

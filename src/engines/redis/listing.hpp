@@ -2,7 +2,7 @@
 #pragma once
 // Names of all shards in one order: leases and records are listed the same way.
 
-#include "engines/redis/connection.hpp"
+#include "engines/redis/servers.hpp"
 
 #include <boost/asio/awaitable.hpp>
 
@@ -22,14 +22,14 @@ struct NameBatch {
 
 /// From `first` on, those with the prefix: `count` where they are spread evenly, fewer where many
 /// are of one shard. `lists`: one key per shard.
-asio::awaitable<NameBatch> list_names(Connection& connection, std::vector<std::string> lists,
+asio::awaitable<NameBatch> list_names(Servers& servers, std::vector<std::string> lists,
                                       std::string prefix, std::string first, std::uint32_t count,
                                       Instant deadline);
 
 /// Takes names out of a shard's list that have nothing behind them any more: what ended without
 /// being removed. Looks at some thousands from `from` on; answers where to go on next time, empty
 /// for the beginning. `key_of` says which key stands behind a name.
-asio::awaitable<std::string> sweep_names(Connection& connection, std::string list,
+asio::awaitable<std::string> sweep_names(Servers& servers, std::string list,
                                          std::function<std::string(std::string const&)> key_of,
                                          std::string from, Instant deadline);
 

@@ -4,9 +4,10 @@
 // durable as the server keeps what it has answered. On Env::executor().
 
 #include "contracts/record_store.hpp"
-#include "engines/redis/connection.hpp"
+#include "engines/redis/chunks.hpp"
 #include "engines/redis/durable.hpp"
 #include "engines/redis/layout.hpp"
+#include "engines/redis/servers.hpp"
 
 #include <array>
 #include <string>
@@ -15,8 +16,8 @@ namespace holt::redis {
 
 class RedisRecordStore final : public RecordStore {
  public:
-  RedisRecordStore(Connection& connection, DurableWrites& writes, Keys const& keys)
-      : connection_(connection), writes_(writes), keys_(keys) {}
+  RedisRecordStore(Servers& servers, DurableWrites& writes, Keys const& keys)
+      : servers_(servers), writes_(writes), keys_(keys) {}
 
   asio::awaitable<std::optional<Record>> get(std::string key, Instant deadline) override;
   asio::awaitable<std::expected<std::uint64_t, Conflict>> put(RecordWrite write,
@@ -31,8 +32,13 @@ class RedisRecordStore final : public RecordStore {
 
  private:
   asio::awaitable<void> sweep(unsigned shard, Instant deadline);
+  asio::awaitable<void> get_some(std::vector<std::string> const& keys, Chunk const& which,
+                                 std::vector<std::optional<Record>>& records, Instant deadline);
+  /// In the order of the keys; nothing for those that have ended.
+  asio::awaitable<std::vector<std::optional<Record>>> get_all(std::vector<std::string> keys,
+                                                              Instant deadline);
 
-  Connection& connection_;
+  Servers& servers_;
   DurableWrites& writes_;
   Keys const& keys_;
   std::array<std::string, shards> sweep_from_;

@@ -14,6 +14,23 @@ Reply accepted(Answer answer, std::string_view operation) {
   return reply;
 }
 
+asio::awaitable<Reply> run_on_cluster(Cluster& cluster, ScriptCall const& call, Purpose purpose,
+                                      Instant deadline) {
+  auto const shard = shard_in(call.first_key());
+  Reply reply = co_await cluster.call(shard, purpose, call.by_sha(), call.name(), deadline);
+  if (is_unknown_script(*reply)) {
+    reply = co_await cluster.call(shard, purpose, call.with_text(), call.name(), deadline);
+  }
+  co_return accepted(std::move(reply), call.name());
+}
+
+asio::awaitable<Reply> run_on_cluster(Cluster& cluster, unsigned shard, std::string bytes,
+                                      Purpose purpose, std::string_view operation,
+                                      Instant deadline) {
+  Reply reply = co_await cluster.call(shard, purpose, std::move(bytes), operation, deadline);
+  co_return accepted(std::move(reply), operation);
+}
+
 }  // namespace
 
 bool is_unknown_script(ReplyView const& reply) {
@@ -36,6 +53,21 @@ asio::awaitable<Reply> run_command(Connection& connection, std::string bytes, Ef
   if (!connection.is_ready()) co_await connection.ready(operation, deadline);
   Answer answer = co_await connection.call(bytes, effect, operation, deadline);
   co_return accepted(std::move(answer), operation);
+}
+
+asio::awaitable<Reply> run_script(Servers& servers, ScriptCall const& call, Purpose purpose,
+                                  Instant deadline) {
+  if (!servers.are_cluster()) return run_script(servers.one(), call, purpose.effect, deadline);
+  return run_on_cluster(servers.cluster(), call, purpose, deadline);
+}
+
+asio::awaitable<Reply> run_command(Servers& servers, std::string_view key, std::string bytes,
+                                   Purpose purpose, std::string_view operation, Instant deadline) {
+  if (!servers.are_cluster()) {
+    return run_command(servers.one(), std::move(bytes), purpose.effect, operation, deadline);
+  }
+  return run_on_cluster(servers.cluster(), shard_in(key), std::move(bytes), purpose, operation,
+                        deadline);
 }
 
 }  // namespace holt::redis

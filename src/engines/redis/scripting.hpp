@@ -4,6 +4,7 @@
 
 #include "engines/redis/connection.hpp"
 #include "engines/redis/script_call.hpp"
+#include "engines/redis/servers.hpp"
 
 #include <boost/asio/awaitable.hpp>
 
@@ -17,11 +18,18 @@ namespace holt::redis {
 asio::awaitable<Reply> run_script(Connection& connection, ScriptCall const& call, Effect effect,
                                   Instant deadline);
 
+/// The same on the server that has the call's keys.
+asio::awaitable<Reply> run_script(Servers& servers, ScriptCall const& call, Purpose purpose,
+                                  Instant deadline);
+
 /// Whether a server says that it does not know a script by its SHA.
 [[nodiscard]] bool is_unknown_script(ReplyView const& reply);
 
-/// A plain command, the same way.
+/// A plain command, the same ways. `key`: one of its keys, or any text with a shard in it.
 asio::awaitable<Reply> run_command(Connection& connection, std::string bytes, Effect effect,
                                    std::string_view operation, Instant deadline);
+
+asio::awaitable<Reply> run_command(Servers& servers, std::string_view key, std::string bytes,
+                                   Purpose purpose, std::string_view operation, Instant deadline);
 
 }  // namespace holt::redis

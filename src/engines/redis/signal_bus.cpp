@@ -40,13 +40,20 @@ struct RedisSignalBus::State : std::enable_shared_from_this<State> {
     std::uint64_t id = 0;
   };
 
-  State(Env& of, Place const& place, Connection& by, Keys const& with)
+  State(Env& of, Place const& place, Servers& by, Keys const& with)
       : env(of),
-        commands(by),
+        servers(by),
         keys(with),
         inbox(fmt::format("{}-{:016x}", ::getpid(), of.random())),
         channels{keys.inbox_channel() + inbox, keys.everybody_channel()},
-        subscriber(of, place) {}
+        subscriber(of, any(place)) {}
+
+  /// Any node of a cluster hears what is published on any other.
+  static Place any(Place place) {
+    place.any_role = !place.cluster.empty();
+    return place;
+  }
+  void follow();
 
   void start();
   asio::awaitable<void> subscribe();
@@ -56,7 +63,7 @@ struct RedisSignalBus::State : std::enable_shared_from_this<State> {
   asio::awaitable<void> send(std::string channel, std::string message);
 
   Env& env;
-  Connection& commands;
+  Servers& servers;
   Keys const& keys;
   std::string const inbox;
   std::vector<std::string> const channels;
@@ -125,23 +132,40 @@ void RedisSignalBus::State::heard(ReplyView const& message) {
 asio::awaitable<void> RedisSignalBus::State::send(std::string channel, std::string message) {
   try {
     [[maybe_unused]] Reply const reply =
-        co_await run_command(commands, command("PUBLISH", channel, message), Effect::writes,
+        co_await run_command(servers, channel, command("PUBLISH", channel, message), writing,
                              "signal", env.now() + patience);
   } catch (EngineError const&) {
     co_return;  // a signal may get lost
   }
 }
 
-RedisSignalBus::RedisSignalBus(Env& env, Place const& place, Connection& commands, Keys const& keys)
-    : state_(std::make_shared<State>(env, place, commands, keys)) {
-  // The connection goes before the state that these point to.
-  // After a failover signals are sent on another server: they must be heard there.
-  commands.on_connected([weak = std::weak_ptr(state_)] {
+/// Signals must be heard where they are sent.
+void RedisSignalBus::State::follow() {
+  auto const weak = weak_from_this();
+  if (servers.are_cluster()) {
+    subscriber.find_by([this] { return servers.cluster().any_node(); });
+    servers.cluster().on_change([weak] {
+      auto const state = weak.lock();
+      if (!state || !state->subscriber.is_ready()) return;
+      if (state->servers.cluster().has_master(state->subscriber.where())) return;
+      state->subscriber.leave();
+    });
+    return;
+  }
+  // After a failover they are sent on another server.
+  servers.one().on_connected([weak] {
     auto const state = weak.lock();
     if (!state || !state->subscriber.is_ready()) return;
-    if (state->subscriber.server().identity == state->commands.server().identity) return;
+    auto const& commands = state->servers.one();
+    if (state->subscriber.server().identity == commands.server().identity) return;
     state->subscriber.leave();
   });
+}
+
+RedisSignalBus::RedisSignalBus(Env& env, Place const& place, Servers& servers, Keys const& keys)
+    : state_(std::make_shared<State>(env, place, servers, keys)) {
+  // The connection goes before the state that these point to.
+  state_->follow();
   state_->subscriber.listen(
       [state = state_.get()](ReplyView const& message) { state->heard(message); },
       [state = state_.get()] { state->lost(); });

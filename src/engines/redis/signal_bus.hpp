@@ -7,8 +7,8 @@
 
 #include "contracts/env.hpp"
 #include "contracts/signal_bus.hpp"
-#include "engines/redis/connection.hpp"
 #include "engines/redis/layout.hpp"
+#include "engines/redis/servers.hpp"
 
 #include <boost/asio/awaitable.hpp>
 
@@ -19,8 +19,8 @@ namespace holt::redis {
 
 class RedisSignalBus final : public SignalBus {
  public:
-  /// `commands` is what signals are sent on.
-  RedisSignalBus(Env& env, Place const& place, Connection& commands, Keys const& keys);
+  /// `servers` is what signals are sent on.
+  RedisSignalBus(Env& env, Place const& place, Servers& servers, Keys const& keys);
   /// Not on Env::executor().
   ~RedisSignalBus() override;
 
