@@ -35,6 +35,13 @@ class ModuleTestStore final : public TestStore {
   TestEnv env_;
 };
 
+/// Who is dead is seen when its place in line ends.
+std::vector<Exclusion> not_on_a_cluster() {
+  constexpr std::string_view why = "a node of a cluster does not know who listens to others";
+  return {{"LeaseLine.AWaiterWhoseProcessIsGoneIsSkippedAtOnce", why},
+          {"LeaseLine.NothingStaysWhenAllWaitersAreGone", why}};
+}
+
 template <class Store>
 std::unique_ptr<TestStore> make() {
   use_built_modules();
@@ -67,6 +74,7 @@ std::vector<EngineUnderTest> stores_under_test(std::string_view suite) {
   stores.push_back({"redis_tls", make<RedisTlsTestStore>});
   stores.push_back({"redis_acl", make<RedisAclTestStore>});
   stores.push_back({"redis_sentinel", make<RedisSentinelTestStore>});
+  stores.push_back({"redis_cluster", make<RedisClusterTestStore>, not_on_a_cluster()});
   return stores;
 }
 

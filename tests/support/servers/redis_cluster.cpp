@@ -131,18 +131,35 @@ RedisServer& RedisCluster::fail_over_by_kill(std::int64_t slot) {
 }
 
 void RedisCluster::move_slot(std::int64_t slot, RedisServer& to) {
+  begin_move(slot, to);
+  auto& from = master_of(slot);
+  while (true) {
+    auto const found = from.command({"CLUSTER", "GETKEYSINSLOT", std::to_string(slot), "100"});
+    if (found.items.empty()) break;
+    std::vector<std::string> keys;
+    for (auto const& key : found.items) keys.push_back(key.text);
+    move_keys(keys, to);
+  }
+  end_move(slot, to);
+}
+
+void RedisCluster::begin_move(std::int64_t slot, RedisServer& to) {
   auto& from = master_of(slot);
   auto const number = std::to_string(slot);
   to.command({"CLUSTER", "SETSLOT", number, "IMPORTING", id_of(from)});
   from.command({"CLUSTER", "SETSLOT", number, "MIGRATING", id_of(to)});
-  while (true) {
-    auto const keys = from.command({"CLUSTER", "GETKEYSINSLOT", number, "100"});
-    if (keys.items.empty()) break;
-    RedisClient::Words words{"MIGRATE", "127.0.0.1", std::to_string(to.port()), "", "0",
-                             "5000",    "KEYS"};
-    for (auto const& key : keys.items) words.push_back(key.text);
-    from.command(words);
-  }
+}
+
+void RedisCluster::move_keys(std::vector<std::string> const& keys, RedisServer& to) {
+  RedisClient::Words words{"MIGRATE", "127.0.0.1", std::to_string(to.port()), "", "0",
+                           "5000",    "KEYS"};
+  words.insert(words.end(), keys.begin(), keys.end());
+  master_for(keys.at(0)).command(words);
+}
+
+void RedisCluster::end_move(std::int64_t slot, RedisServer& to) {
+  auto& from = master_of(slot);
+  auto const number = std::to_string(slot);
   for (auto* node : {&to, &from}) node->command({"CLUSTER", "SETSLOT", number, "NODE", id_of(to)});
   to.process().await("slot " + number + " is known to be there",
                      [&] { return &master_of(slot) == &to; });

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace holt::test {
 
@@ -36,6 +37,11 @@ class RedisCluster {
   RedisServer& fail_over_by_kill(std::int64_t slot);
   /// Moves a slot, with its keys, to another master: afterwards the old one answers MOVED.
   void move_slot(std::int64_t slot, RedisServer& to);
+  /// The same in steps: from the first to the last of them the old one answers ASK or TRYAGAIN for
+  /// keys that it has not.
+  void begin_move(std::int64_t slot, RedisServer& to);
+  void move_keys(std::vector<std::string> const& keys, RedisServer& to);
+  void end_move(std::int64_t slot, RedisServer& to);
   /// Leaves no key and no script, as if it were new. Every node must run.
   void flush();
   /// Waits until every running node says that all slots are served.
