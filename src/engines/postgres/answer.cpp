@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engines/postgres/answer.hpp"
 
-#include <algorithm>
-
 namespace holt::postgres {
 namespace {
 
-std::string one_line(std::string text) {
-  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
-  std::ranges::replace(text, '\n', ' ');
-  std::ranges::replace(text, '\t', ' ');
-  return text;
+/// libpq says the cause first and explains it in further lines.
+std::string first_line(std::string_view text) {
+  return std::string(text.substr(0, text.find('\n')));
 }
 
 }  // namespace
@@ -45,10 +41,10 @@ std::string Answer::field(int which) const {
 }
 
 std::string Answer::message() const {
-  auto text = field(PG_DIAG_MESSAGE_PRIMARY);
-  return one_line(text.empty() ? PQresultErrorMessage(result_.get()) : std::move(text));
+  auto const text = field(PG_DIAG_MESSAGE_PRIMARY);
+  return first_line(text.empty() ? PQresultErrorMessage(result_.get()) : text.c_str());
 }
 
-std::string trouble_of(PGconn const* connection) { return one_line(PQerrorMessage(connection)); }
+std::string trouble_of(PGconn const* connection) { return first_line(PQerrorMessage(connection)); }
 
 }  // namespace holt::postgres

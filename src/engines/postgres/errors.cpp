@@ -16,7 +16,7 @@ constexpr std::string_view role_hint =
 constexpr std::string_view rights_hint =
     "the role lacks a right: src/engines/postgres/roles.example.sql has what it needs";
 constexpr std::string_view schema_hint =
-    "the store's schema is not there or was changed: run `holt migrate` as its owner";
+    "the store's schema is not there or was changed: run `holt doctor` once as its owner";
 constexpr std::string_view slots_hint =
     "raise the server's max_connections, or lower pool_max in the store's address";
 
@@ -69,14 +69,14 @@ Refusal const& refusal_of(std::string_view state) {
 
 EngineError refused(std::string_view operation, std::string_view state, std::string_view severity,
                     std::string_view text) {
+  // Without a state it is libpq that speaks: the connection broke.
+  if (state.empty()) {
+    return failed(service_unavailable, Outcome::unknown, operation, text, refusal_of("08006").hint);
+  }
   auto const& row = refusal_of(state);
   bool const undone = severity == "ERROR" && state != "40003";
-  return {row.code,
-          undone ? Outcome::not_applied : Outcome::unknown,
-          "postgres",
-          operation,
-          state.empty() ? std::string(text) : fmt::format("{} (SQLSTATE {})", text, state),
-          row.hint};
+  return failed(row.code, undone ? Outcome::not_applied : Outcome::unknown, operation,
+                fmt::format("{} (SQLSTATE {})", text, state), row.hint);
 }
 
 EngineError failed(ErrorCode code, Outcome outcome, std::string_view operation,

@@ -53,8 +53,18 @@ constexpr auto refusals = std::to_array<Refused>({
     {"certificate", "28000"},
 });
 
+/// What went wrong at each of several hosts.
+std::string all_lines(PGconn const* connection) {
+  std::string text = PQerrorMessage(connection);
+  while (text.ends_with('\n')) text.pop_back();
+  for (auto at = text.find('\n'); at != std::string::npos; at = text.find('\n', at)) {
+    text.replace(at, text.find_first_not_of("\n\t ", at) - at, "; ");
+  }
+  return text;
+}
+
 EngineError cannot_connect(PGconn const* connection) {
-  auto const text = trouble_of(connection);
+  auto const text = all_lines(connection);
   auto const* const known = std::ranges::find_if(
       refusals, [&](auto const& row) { return text.find(row.part) != std::string::npos; });
   if (known == refusals.end()) {

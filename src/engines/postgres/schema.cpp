@@ -24,7 +24,8 @@ void check_readable(SchemaVersion const& found, Place const& place) {
                found ? fmt::format("the schema \"{}\" is of version {}, and this program needs {}",
                                    place.schema, found->version, newest_version())
                      : fmt::format("there is no store in the schema \"{}\"", place.schema),
-               "run `holt migrate` once, as the role that owns the schema");
+               "run `holt doctor` once with an address of the role that owns the schema, and "
+               "without migrate=no");
 }
 
 /// Inside a transaction that holds the lock of migrations.
