@@ -58,6 +58,13 @@ class PostgresCaller {
     request.ticket_ttl = 60s;
     return on_loop(engine_->leases().acquire(std::move(request), deadline()));
   }
+  /// Those that are begun one right after the other go to the server together.
+  std::future<std::expected<LeaseGrant, Busy>> begin_acquire(std::string const& name,
+                                                             Owner const& by) {
+    return asio::co_spawn(
+        env_.executor(), engine_->leases().acquire(LeaseRequest({Name(name)}, by, 60s), deadline()),
+        asio::use_future);
+  }
   /// The fence of what must be free.
   Fence take(std::string const& name, Owner const& by, Nanos ttl = 60s) {
     auto const granted = acquire(name, by, ttl);
@@ -68,6 +75,9 @@ class PostgresCaller {
     std::vector<LeaseRenewal> renewals;
     renewals.emplace_back(Name(name), by, ttl);
     return on_loop(engine_->leases().renew(std::move(renewals), deadline())).at(0);
+  }
+  std::vector<std::expected<void, Lost>> renew_all(std::vector<LeaseRenewal> renewals) {
+    return on_loop(engine_->leases().renew(std::move(renewals), deadline()));
   }
   std::expected<void, Lost> release(std::string const& name, Owner const& by) {
     return on_loop(engine_->leases().release(Name(name), by, deadline()));

@@ -127,6 +127,53 @@ TEST_F(PostgresSchema, WhoAskedHoldsKeepsTheNameFromOthersToTheEndOfItsTransacti
   EXPECT_EQ(server().query("SELECT count(*) FROM " + schema_ + ".counter"), "1");
 }
 
+TEST_F(PostgresSchema, WhoAskedHoldsKeepsNoOtherNameFromBeingGranted) {
+  PostgresCaller caller(url_ + "&pool_max=1");
+  auto const fence = caller.take("kept", caller.owner());
+  std::jthread user([&] {
+    server().query("BEGIN; SELECT " + schema_ + ".holds('kept', " + fence.decimal() +
+                   "); SELECT pg_sleep(4); COMMIT");
+  });
+  ASSERT_TRUE(wait_until([&] {
+    return server().query("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'") ==
+           "1";
+  }));
+  caller.set_patience(1500ms);
+  auto first = caller.begin_acquire("free/1", caller.owner());
+  auto kept = caller.begin_acquire("kept", caller.owner());
+  auto second = caller.begin_acquire("free/2", caller.owner());
+  EXPECT_TRUE(first.get());
+  auto const error = error_of([&] { static_cast<void>(kept.get()); });
+  ASSERT_TRUE(error);
+  EXPECT_TRUE(error->retryable()) << error->what();
+  static_cast<void>(error_of([&] { static_cast<void>(second.get()); }));  // behind it, on one line
+}
+
+TEST_F(PostgresSchema, WhoAskedHoldsKeepsNoOtherLeaseFromBeingRenewed) {
+  PostgresCaller caller(url_);
+  auto const owner = caller.owner();
+  auto const fence = caller.take("kept", owner);
+  caller.take("other", owner);
+  std::jthread user([&] {
+    server().query("BEGIN; SELECT " + schema_ + ".holds('kept', " + fence.decimal() +
+                   "); SELECT pg_sleep(2); COMMIT");
+  });
+  ASSERT_TRUE(wait_until([&] {
+    return server().query("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'") ==
+           "1";
+  }));
+  std::vector<LeaseRenewal> both;
+  for (auto const* name : {"kept", "other"}) both.emplace_back(Name(name), owner, 1000s);
+  caller.set_patience(300ms);
+  auto const error = error_of([&] { static_cast<void>(caller.renew_all(both)); });
+  ASSERT_TRUE(error) << "one cannot be renewed in time";
+  EXPECT_EQ(error->outcome(), Outcome::unknown);
+  caller.set_patience(10s);
+  EXPECT_EQ(caller.find("other")->ttl, 1000s);
+  for (auto const& answer : caller.renew_all(both)) EXPECT_TRUE(answer);
+  EXPECT_EQ(caller.find("kept")->ttl, 1000s);
+}
+
 TEST_F(PostgresSchema, RenewalsChangeRowsInPlace) {
   PostgresCaller caller(url_);
   auto const owner = caller.owner();

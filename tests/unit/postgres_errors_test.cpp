@@ -35,7 +35,7 @@ constexpr Row rows[] = {
     {"53100", service_unavailable, false, false},
     {"53200", rate_limited, false, false},
     {"53300", rate_limited, true, false},
-    {"55P03", service_unavailable, false, true},
+    {"55P03", service_unavailable, false, false},
     {"57014", network_timeout, false, false},
     {"57P01", service_unavailable, true, false},
     {"57P03", service_unavailable, true, false},

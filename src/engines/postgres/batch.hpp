@@ -2,7 +2,8 @@
 #pragma once
 // Batch: calls of one kind that go to the server together. The first goes at once; those that come
 // while as many statements are under way as there are connections wait, and go with the next one,
-// so they share its commit. On Env::executor().
+// so they share its commit. If one of them cannot be decided because somebody keeps a lock, each is
+// sent again alone: nobody waits for what another is kept from. On Env::executor().
 
 #include "contracts/env.hpp"
 #include "engines/postgres/errors.hpp"
@@ -46,7 +47,7 @@ class Batch {
   /// Throws EngineError: what the statement failed with, or a time-out of this request's own.
   asio::awaitable<Result> call(Request request, Instant deadline) {
     auto initiate = [](auto handler, State* state, Request* asked, Instant until) {
-      Entry entry{std::move(*asked), until, {}};
+      Entry entry{std::move(*asked), until, {}, false};
       entry.done = [handler = std::move(handler)](std::exception_ptr error, Result result) mutable {
         std::move(handler)(std::move(error), std::move(result));
       };
@@ -63,6 +64,7 @@ class Batch {
     Request request;
     Instant deadline;
     std::move_only_function<void(std::exception_ptr, Result)> done;  ///< empty: given up
+    bool alone;                                                      ///< not with others again
   };
   using Group = std::vector<Entry>;
 
@@ -91,8 +93,10 @@ class Batch {
         auto group = std::make_shared<Group>();
         std::size_t sum = 0;
         while (!waiting.empty()) {
-          sum += weight(waiting.front().request);
-          if (sum > most && !group->empty()) break;
+          auto const& next = waiting.front();
+          sum += weight(next.request);
+          bool const fits = sum <= most && !next.alone && (group->empty() || !group->front().alone);
+          if (!fits && !group->empty()) break;
           group->push_back(std::move(waiting.front()));
           waiting.pop_front();
         }
@@ -120,11 +124,29 @@ class Batch {
     void deliver(Group& group, std::exception_ptr const& error, std::vector<Result> results) {
       --running;
       std::erase_if(groups, [&](auto const& one) { return one.get() == &group; });
+      if (error && group.size() > 1 && is_locked_out(error)) {
+        for (auto& entry : group) {
+          entry.alone = true;
+          waiting.push_back(std::move(entry));
+        }
+        pump();
+        return;
+      }
       results.resize(group.size());
       for (std::size_t i = 0; i < group.size(); ++i) {
         if (auto done = std::exchange(group[i].done, nullptr)) done(error, std::move(results[i]));
       }
       pump();
+    }
+
+    static bool is_locked_out(std::exception_ptr const& error) {
+      try {
+        std::rethrow_exception(error);
+      } catch (EngineError const& thrown) {
+        return state_of(thrown) == lock_not_available;
+      } catch (...) {
+        return false;
+      }
     }
 
     // One timer, for the earliest deadline that was asked for.
@@ -149,8 +171,9 @@ class Batch {
           next = std::min(next, entry.deadline);
           return;
         }
-        late.emplace_back(Entry{entry.request, entry.deadline, std::exchange(entry.done, nullptr)},
-                          outcome);
+        late.emplace_back(
+            Entry{entry.request, entry.deadline, std::exchange(entry.done, nullptr), true},
+            outcome);
       };
       for (auto const& group : groups) {
         for (auto& entry : *group) look(entry, Outcome::unknown);

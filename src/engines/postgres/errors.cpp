@@ -45,7 +45,8 @@ constexpr auto refusals = std::to_array<Refusal>({
      "the server is out of memory, or of locks: raise max_locks_per_transaction"},
     {"53300", rate_limited, true, false, slots_hint},
     {"53", rate_limited, false, false, {}},
-    {"55P03", service_unavailable, false, true, "somebody keeps a lock on the lease's row or name"},
+    {"55P03", service_unavailable, false, false,
+     "somebody keeps a lock on the lease's row or name"},
     {"55000", service_unavailable, true, false, role_hint},
     {"57014", network_timeout, false, false,
      "the statement was cancelled: by a statement_timeout of the role, or by an operator"},
@@ -82,6 +83,13 @@ EngineError refused(std::string_view operation, std::string_view state, std::str
 EngineError failed(ErrorCode code, Outcome outcome, std::string_view operation,
                    std::string_view reason, std::string_view hint) {
   return {code, outcome, "postgres", operation, reason, hint};
+}
+
+std::string_view state_of(EngineError const& error) {
+  constexpr std::string_view mark = "(SQLSTATE ";
+  std::string_view const reason = error.reason();
+  auto const at = reason.rfind(mark);
+  return at == std::string_view::npos ? std::string_view() : reason.substr(at + mark.size(), 5);
 }
 
 }  // namespace holt::postgres

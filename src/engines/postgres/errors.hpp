@@ -25,6 +25,12 @@ struct Refusal {
 [[nodiscard]] EngineError refused(std::string_view operation, std::string_view state,
                                   std::string_view severity, std::string_view text);
 
+/// The SQLSTATE that an error of refused() was made of; empty: none.
+[[nodiscard]] std::string_view state_of(EngineError const& error);
+
+/// A lock was not to be had in the time given: nothing was done.
+inline constexpr std::string_view lock_not_available = "55P03";
+
 /// The exception for what is not an answer of the server.
 [[nodiscard]] EngineError failed(ErrorCode code, Outcome outcome, std::string_view operation,
                                  std::string_view reason, std::string_view hint = {});

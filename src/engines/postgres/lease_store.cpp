@@ -69,8 +69,13 @@ LeaseGrant grant_of(std::string_view text) {
   return grant;
 }
 
+/// Stands for a renewal that is not decided: somebody keeps the row.
+constexpr auto undecided = LossReason::none;
+
 std::expected<void, Lost> renewal_of(Answer const& answer, int row) {
   switch (answer.integer(row, 0)) {
+    case 4:
+      return std::unexpected(Lost{undecided, {}});
     case 1:
       return {};
     case 2:
@@ -139,9 +144,12 @@ PostgresLeaseStore::PostgresLeaseStore(Env& env, Pool& pool, Pool& reads,
             return release_all(std::move(handles), deadline);
           }) {}
 
-/// How long the server may wait for a lock, in ms: not longer than somebody waits for it.
-std::int32_t PostgresLeaseStore::patience(Instant deadline) const {
-  return lock_patience(env_.now(), deadline);
+/// How long the server may wait for a lock, in ms: not longer than somebody waits for it, and not
+/// for long on the cost of others.
+std::int32_t PostgresLeaseStore::patience(Instant deadline, std::size_t together) const {
+  constexpr std::int32_t with_others = 100;
+  auto const alone = lock_patience(env_.now(), deadline);
+  return together > 1 ? std::min(alone, with_others) : alone;
 }
 
 asio::awaitable<std::expected<LeaseGrant, Busy>> PostgresLeaseStore::acquire(LeaseRequest request,
@@ -198,7 +206,11 @@ asio::awaitable<std::vector<PostgresLeaseStore::Granted>> PostgresLeaseStore::ac
     present.push_back(wishes[i].present);
   }
   Parameters parameters;
-  parameters.add(instance_).add(patience(deadline)).add(counts).add(names).add(owners);
+  parameters.add(instance_)
+      .add(patience(deadline, wishes.size()))
+      .add(counts)
+      .add(names)
+      .add(owners);
   parameters.add(ttls).add(delays).add(lines).add(places).add(priorities).add(notes);
   parameters.add(requests).add(present);
   Answer const answer =
@@ -226,18 +238,31 @@ asio::awaitable<std::vector<std::expected<void, Lost>>> PostgresLeaseStore::rene
     std::optional<EngineError> error;
     Renewed part;
     try {
-      part = co_await renews_.call(std::move(some), deadline);
+      part = co_await renews_.call(some, deadline);
+      co_await wait_for_undecided(some, part, deadline);
     } catch (EngineError const& thrown) {
       error = thrown;
     }
     if (error) {
-      // A part that failed says nothing of those before it.
-      auto const outcome = answers.empty() ? error->outcome() : Outcome::unknown;
+      // What failed says nothing of those before it.
+      auto const outcome = answers.empty() && part.empty() ? error->outcome() : Outcome::unknown;
       throw failed(error->code(), outcome, error->operation(), error->reason(), error->hint());
     }
     std::ranges::move(part, std::back_inserter(answers));
   }
   co_return answers;
+}
+
+/// Alone each may wait for whoever keeps its row.
+asio::awaitable<void> PostgresLeaseStore::wait_for_undecided(Renewals const& renewals,
+                                                             Renewed& answers, Instant deadline) {
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    if (answers[i] || answers[i].error().reason != undecided) continue;
+    std::vector<Renewals> alone(1);
+    alone.front().push_back(renewals[i]);
+    std::vector<Renewed> decided = co_await renew_all(std::move(alone), deadline);
+    answers[i] = std::move(decided.front().front());
+  }
 }
 
 asio::awaitable<std::vector<PostgresLeaseStore::Renewed>> PostgresLeaseStore::renew_all(
@@ -288,7 +313,7 @@ asio::awaitable<std::vector<std::expected<void, Lost>>> PostgresLeaseStore::rele
     owners.push_back(handles[i].owner.text());
   }
   Parameters parameters;
-  parameters.add(instance_).add(patience(deadline)).add(names).add(owners);
+  parameters.add(instance_).add(patience(deadline, handles.size())).add(names).add(owners);
   Answer const answer =
       co_await pool_.call(release_, std::move(parameters), Effect::writes, "release", deadline);
   std::vector<std::expected<void, Lost>> results(handles.size());

@@ -45,10 +45,12 @@ class PostgresLeaseStore final : public LeaseStore {
   using Renewed = std::vector<std::expected<void, Lost>>;
 
   asio::awaitable<std::vector<Granted>> acquire_all(std::vector<Wish> wishes, Instant deadline);
+  asio::awaitable<void> wait_for_undecided(Renewals const& renewals, Renewed& answers,
+                                           Instant deadline);
   asio::awaitable<std::vector<Renewed>> renew_all(std::vector<Renewals> groups, Instant deadline);
   asio::awaitable<std::vector<std::expected<void, Lost>>> release_all(std::vector<Handle> handles,
                                                                       Instant deadline);
-  [[nodiscard]] std::int32_t patience(Instant deadline) const;
+  [[nodiscard]] std::int32_t patience(Instant deadline, std::size_t together = 1) const;
   void sweep_now_and_then(Fence fence);
   asio::awaitable<void> sweep();
 

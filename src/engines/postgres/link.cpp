@@ -186,11 +186,4 @@ void Link::wait(std::string_view operation, bool to_write, Instant deadline) {
   }
 }
 
-std::string_view state_of(EngineError const& error) {
-  constexpr std::string_view mark = "(SQLSTATE ";
-  std::string_view const reason = error.reason();
-  auto const at = reason.rfind(mark);
-  return at == std::string_view::npos ? std::string_view() : reason.substr(at + mark.size(), 5);
-}
-
 }  // namespace holt::postgres

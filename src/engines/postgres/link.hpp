@@ -60,7 +60,4 @@ class Link {
   Server server_;
 };
 
-/// The SQLSTATE that an error from ask() was made of; empty: none.
-[[nodiscard]] std::string_view state_of(EngineError const& error);
-
 }  // namespace holt::postgres

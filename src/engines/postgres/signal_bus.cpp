@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engines/postgres/signal_bus.hpp"
 
+#include "contracts/signal_handlers.hpp"
 #include "engines/postgres/errors.hpp"
 #include "engines/postgres/signal_text.hpp"
 #include "postgres_sql.hpp"
@@ -16,7 +17,6 @@
 #include <algorithm>
 #include <atomic>
 #include <future>
-#include <map>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -74,7 +74,6 @@ struct PostgresSignalBus::State : std::enable_shared_from_this<State> {
   void again_after(std::chrono::nanoseconds pause);
   void wake_waiters(std::exception_ptr const& error, bool hears);
   void heard(std::string_view said);
-  void dispatch(Signal const& signal);
   void say(std::string_view to, Signal const& signal);
   Outgoing next_outgoing();
   asio::awaitable<void> send_all();
@@ -88,9 +87,9 @@ struct PostgresSignalBus::State : std::enable_shared_from_this<State> {
   Statement const notify;
   Statement const listen_where;
 
-  std::mutex mutex;
-  std::map<Subscription, std::pair<std::string, std::shared_ptr<Handler>>> handlers;
-  Subscription next_id = 1;
+  SignalHandlers handlers;
+
+  std::mutex mutex;  ///< of the next two
   Outgoing outgoing;
   bool sending = false;
 
@@ -203,7 +202,7 @@ void PostgresSignalBus::State::began(bool hears) {
   if (hears) {
     pause = first_pause;
     wake_waiters(nullptr, true);
-    dispatch({std::string(topic::offer), ""});
+    handlers.dispatch({std::string(topic::offer), ""});
     return;
   }
   std::exchange(session, nullptr)
@@ -242,27 +241,7 @@ void PostgresSignalBus::State::heard(std::string_view said) {
     if (!std::exchange(probed, true)) began(true);
     return;
   }
-  dispatch(*signal);
-}
-
-void PostgresSignalBus::State::dispatch(Signal const& signal) {
-  std::vector<Subscription> ids;
-  {
-    std::scoped_lock const lock(mutex);
-    for (auto const& [id, entry] : handlers) {
-      if (entry.first == signal.topic) ids.push_back(id);
-    }
-  }
-  for (auto const id : ids) {
-    std::shared_ptr<Handler> handler;
-    {
-      // Looked up again before each call: an earlier handler may have unsubscribed this one.
-      std::scoped_lock const lock(mutex);
-      auto const found = handlers.find(id);
-      if (found != handlers.end()) handler = found->second.second;
-    }
-    if (handler) (*handler)(signal);
-  }
+  handlers.dispatch(*signal);
 }
 
 // Sending.
@@ -354,20 +333,11 @@ Delivery PostgresSignalBus::send(std::string_view inbox, Signal const& signal) {
 void PostgresSignalBus::publish(Signal const& signal) { state_->say({}, signal); }
 
 SignalBus::Subscription PostgresSignalBus::subscribe(std::string topic, Handler handler) {
-  std::scoped_lock const lock(state_->mutex);
-  auto const id = state_->next_id++;
-  state_->handlers.emplace(
-      id, std::pair(std::move(topic), std::make_shared<Handler>(std::move(handler))));
-  return id;
+  return state_->handlers.subscribe(std::move(topic), std::move(handler));
 }
 
 void PostgresSignalBus::unsubscribe(Subscription subscription) {
-  std::shared_ptr<Handler> dropped;  // destroyed after the lock: it may own anything
-  std::scoped_lock const lock(state_->mutex);
-  auto const found = state_->handlers.find(subscription);
-  if (found == state_->handlers.end()) return;
-  dropped = std::move(found->second.second);
-  state_->handlers.erase(found);
+  state_->handlers.unsubscribe(subscription);
 }
 
 asio::awaitable<bool> PostgresSignalBus::reachable(Instant deadline) {

@@ -262,8 +262,9 @@ BEGIN
 END $$;
 
 -- LeaseStore::renew, in the order of the names. code: 1 renewed, 0 not held by this owner, 2 ended,
--- 3 broken, with the reason. No name is locked: the row is, and everybody else locks it before
--- looking at the clock.
+-- 3 broken, with the reason, 4 somebody keeps the row. No name is locked: the row is, and everybody
+-- else locks it before looking at the clock. Of several none waits: a row that a user's transaction
+-- keeps (holds()) must not keep the others from being renewed.
 CREATE FUNCTION "@schema@".renew(_instance text, _patience_ms integer, _names text[],
                                  _owners text[], _ttl_us bigint[])
 RETURNS TABLE (code integer, reason text) LANGUAGE plpgsql AS $$
@@ -274,6 +275,17 @@ BEGIN
   FOR _i IN 1 .. cardinality(_names) LOOP
     code := 1;
     reason := NULL;
+    IF cardinality(_names) > 1 THEN
+      PERFORM FROM "@schema@".lease AS l
+      WHERE l.instance = _instance AND l.name = _names[_i] AND l.slot = 0
+      FOR NO KEY UPDATE SKIP LOCKED;
+      IF NOT FOUND AND EXISTS (SELECT FROM "@schema@".lease AS l WHERE l.instance = _instance
+                               AND l.name = _names[_i] AND l.slot = 0) THEN
+        code := 4;
+        RETURN NEXT;
+        CONTINUE;
+      END IF;
+    END IF;
     UPDATE "@schema@".lease AS l
     SET ends_at = greatest(l.ends_at, clock_timestamp() + "@schema@".span(_ttl_us[_i])),
         free_at = greatest(l.ends_at, clock_timestamp() + "@schema@".span(_ttl_us[_i])) +
