@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <charconv>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 namespace holt::postgres {
@@ -27,12 +28,17 @@ Statement statement(std::string_view text, Place const& place) {
   return std::make_shared<std::string const>(in_schema(text, place.schema));
 }
 
-/// The order in which rows are locked: by name, as the server compares them.
+/// The order in which rows are locked: by name, as the server compares them. Those of one name come
+/// in the order in which they were asked for.
 template <class Items, class NameOf>
 std::vector<std::size_t> order_of(Items const& items, NameOf const& name_of) {
   std::vector<std::size_t> order(items.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return name_of(items[i]).text(); });
+  std::ranges::sort(order, [&](std::size_t left, std::size_t right) {
+    Name const& one = name_of(items[left]);
+    Name const& other = name_of(items[right]);
+    return std::tie(one.text(), left) < std::tie(other.text(), right);
+  });
   return order;
 }
 
@@ -179,7 +185,8 @@ asio::awaitable<std::expected<LeaseGrant, Busy>> PostgresLeaseStore::acquire(Lea
 
 asio::awaitable<std::vector<PostgresLeaseStore::Granted>> PostgresLeaseStore::acquire_all(
     std::vector<Wish> wishes, Instant deadline) {
-  auto const order = order_of(wishes, [](Wish const& wish) { return wish.request.names.front(); });
+  auto const order =
+      order_of(wishes, [](Wish const& wish) -> auto const& { return wish.request.names.front(); });
   std::vector<std::int32_t> counts;
   std::vector<std::string> names;
   std::vector<std::string> owners;
@@ -269,7 +276,8 @@ asio::awaitable<std::vector<PostgresLeaseStore::Renewed>> PostgresLeaseStore::re
     std::vector<Renewals> groups, Instant deadline) {
   Renewals all;
   for (auto const& group : groups) all.insert(all.end(), group.begin(), group.end());
-  auto const order = order_of(all, [](LeaseRenewal const& renewal) { return renewal.name; });
+  auto const order =
+      order_of(all, [](LeaseRenewal const& renewal) -> auto const& { return renewal.name; });
   std::vector<std::string> names;
   std::vector<std::string> owners;
   std::vector<std::int64_t> ttls;
@@ -305,7 +313,8 @@ asio::awaitable<std::expected<void, Lost>> PostgresLeaseStore::release(Name name
 
 asio::awaitable<std::vector<std::expected<void, Lost>>> PostgresLeaseStore::release_all(
     std::vector<Handle> handles, Instant deadline) {
-  auto const order = order_of(handles, [](Handle const& handle) { return handle.name; });
+  auto const order =
+      order_of(handles, [](Handle const& handle) -> auto const& { return handle.name; });
   std::vector<std::string> names;
   std::vector<std::string> owners;
   for (auto const i : order) {
