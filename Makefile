@@ -36,7 +36,7 @@ build: ## the release binary, build/holt
 	$(install) build
 	$(sub) build/release/build.ninja
 	$(say) building the release binary
-	@$(call compile,build/release,holt holt_redis_module)
+	@$(call compile,build/release,holt holt_redis_module holt_postgres_module)
 	@ln -f build/release/holt build/holt
 	$(say) done: build/holt
 

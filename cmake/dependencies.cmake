@@ -2,7 +2,8 @@
 # Every library of others, as a target that links its static archive: the holt binary may need
 # nothing at run time but libc and libm (and libstdc++ with libgcc, if those are not linked in).
 # Imported targets count as system includes, so their warnings are not ours.
-# OpenSSL is shared: only engine modules link it, and it gets its updates from the system.
+# OpenSSL and libpq are shared: only engine modules link them, and they get their updates from the
+# system.
 
 set(Boost_USE_STATIC_LIBS ON)
 find_package(Boost 1.81 CONFIG REQUIRED COMPONENTS headers json url)
@@ -32,6 +33,13 @@ endfunction()
 holt_dep_archive(utf8proc utf8proc.h libutf8proc.a)
 holt_dep_archive(xxhash xxhash.h libxxhash.a)
 holt_dep_archive(hiredis hiredis/hiredis.h libhiredis.a)
+# Debian has the headers in a folder of their own.
+find_path(HOLT_libpq_INCLUDE libpq-fe.h PATH_SUFFIXES postgresql REQUIRED)
+find_library(HOLT_libpq_LIBRARY libpq.so REQUIRED)
+add_library(holt_dep::libpq SHARED IMPORTED GLOBAL)
+set_target_properties(
+  holt_dep::libpq PROPERTIES IMPORTED_LOCATION "${HOLT_libpq_LIBRARY}"
+                             INTERFACE_INCLUDE_DIRECTORIES "${HOLT_libpq_INCLUDE}")
 holt_dep_archive(sqlite3 sqlite3.h libsqlite3.a)
 target_link_libraries(holt_dep::sqlite3 INTERFACE m ${CMAKE_DL_LIBS} Threads::Threads)
 

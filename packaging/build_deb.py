@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Makes the Debian packages of a build: holt (the program, which needs no library of ours),
-libholtABI (the shared library), libholt-dev (headers, archive, CMake and pkg-config files) and
-holt-engine-redis (the module that `holt` and the library load for redis: URLs).
+libholtABI (the shared library), libholt-dev (headers, archive, CMake and pkg-config files),
+holt-engine-redis and holt-engine-postgres (the modules that `holt` and the library load for redis:
+and postgres: URLs).
 
 Usage: build_deb.py BUILD OUT    BUILD is configured for /usr and holds the target `installable`
 
@@ -75,6 +76,10 @@ class Release:
                     "coordination of replicas: on Redis",
                     f"This package lets holt and {self.library} use a Redis server. It fits only "
                     f"the\n very same version of them."),
+            Package(self, "holt-engine-postgres", "engine_postgres", "libs",
+                    "coordination of replicas: on PostgreSQL",
+                    f"This package lets holt and {self.library} use a PostgreSQL server. It fits "
+                    f"only\n the very same version of them."),
         ]
 
     def changelog(self) -> str:

@@ -20,7 +20,8 @@ if ((${#files[@]} == 0)); then
 fi
 
 # The headers of SQL and scripts are made by the build.
-cmake --build build/clang --target holt_engine_sqlite_sql holt_engine_redis_scripts >/dev/null
+cmake --build build/clang --target holt_engine_sqlite_sql holt_engine_redis_scripts \
+  holt_engine_postgres_sql >/dev/null
 echo "clang-tidy: ${#files[@]} files"
 printf '%s\0' "${files[@]}" |
   xargs -0 -n 1 -P "$(nproc)" clang-tidy-19 --quiet --use-color=0 -p build/clang 2> >(

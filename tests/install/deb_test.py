@@ -11,10 +11,10 @@ import shutil
 import tempfile
 import unittest
 
-from install_case import ABI, BUILD, REPOSITORY, VERSION, redis_store, run
+from install_case import ABI, BUILD, REPOSITORY, VERSION, postgres_store, redis_store, run
 
 LIBRARY = f"libholt{ABI}"
-PACKAGES = ("holt", LIBRARY, "libholt-dev", "holt-engine-redis")
+PACKAGES = ("holt", LIBRARY, "libholt-dev", "holt-engine-redis", "holt-engine-postgres")
 
 
 class DebTest(unittest.TestCase):
@@ -53,6 +53,9 @@ class DebTest(unittest.TestCase):
                             r"/usr/lib/(\S+/)?pkgconfig/holt\.pc",
                             r"/usr/lib/(\S+/)?cmake/holt/holtConfig\.cmake"],
             "holt-engine-redis": [r"/usr/lib/(\S+/)?holt/engines/holt-engine-redis\.so"],
+            "holt-engine-postgres": [
+                r"/usr/lib/(\S+/)?holt/engines/holt-engine-postgres\.so",
+                "/usr/share/doc/holt-engine-postgres/roles.example.sql"],
         }
         for name, patterns in wanted.items():
             files = self.files(name)
@@ -76,7 +79,9 @@ class DebTest(unittest.TestCase):
             self.assertRegex(depends, rf"\b{package} \(>= ")
         self.assertEqual(self.field("libholt-dev", "Depends"), f"{LIBRARY} (= {VERSION})")
         self.assertRegex(self.field("holt-engine-redis", "Depends"), r"\blibstdc\+\+6 \(>= ")
-        self.assertIn(f"holt (<< {VERSION})", self.field("holt-engine-redis", "Breaks"))
+        self.assertRegex(self.field("holt-engine-postgres", "Depends"), r"\blibpq5 \(>= ")
+        for engine in ("redis", "postgres"):
+            self.assertIn(f"holt (<< {VERSION})", self.field(f"holt-engine-{engine}", "Breaks"))
         for name in PACKAGES:
             self.assertEqual(self.field(name, "Version"), VERSION)
             self.assertGreater(int(self.field(name, "Installed-Size")), 0)
@@ -123,10 +128,11 @@ class DebTest(unittest.TestCase):
         taken = run(root / "usr/bin/holt", "run", "--lock", "x", "--", "echo", "locked",
                     env={"HOLT_STORE": f"sqlite://{root}/tmp/holt.db"})
         self.assertEqual(taken, "locked\n")
-        with redis_store(self.folder) as store:
-            taken = run(root / "usr/bin/holt", "run", "--lock", "x", "--", "echo", "locked",
-                        env={"HOLT_STORE": store})
-        self.assertEqual(taken, "locked\n")
+        for server in (redis_store, postgres_store):
+            with server(self.folder) as store:
+                taken = run(root / "usr/bin/holt", "run", "--lock", "x", "--", "echo", "locked",
+                            env={"HOLT_STORE": store})
+            self.assertEqual(taken, "locked\n")
         run("dpkg", f"--root={root}", "--force-depends", "--remove", *PACKAGES)
         self.assertFalse((root / "usr/bin/holt").exists())
 

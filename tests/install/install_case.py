@@ -7,6 +7,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -46,6 +47,34 @@ def redis_store(folder: pathlib.Path):
             yield f"redis+unix://{socket}"
         finally:
             server.kill()
+
+
+@contextlib.contextmanager
+def postgres_store(folder: pathlib.Path):
+    """The URL of a PostgreSQL server of our own, which goes at the end. It will not run as root."""
+    programs = max(pathlib.Path("/usr/lib/postgresql").glob("*/bin"))
+    other = {"user": "postgres", "group": "postgres", "extra_groups": []}
+    user = other if os.geteuid() == 0 else {}
+    place = pathlib.Path(tempfile.mkdtemp(prefix="holt-postgres-", dir="/tmp"))
+    if user:
+        shutil.chown(place, "postgres", "postgres")
+    try:
+        run(programs / "initdb", f"--pgdata={place}/data", "--username=postgres", "--auth=trust",
+            "--encoding=UTF8", "--locale=C", "--no-sync", cwd=place, **user)
+        command = [programs / "postgres", "-D", place / "data", "-k", place, "-p", "5432",
+                   "-c", "listen_addresses="]
+        with subprocess.Popen(command, cwd=place, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL, **user) as server:
+            try:
+                deadline = time.monotonic() + 20
+                ready = ["pg_isready", "-q", "-h", place]
+                while subprocess.run(ready, check=False).returncode and time.monotonic() < deadline:
+                    time.sleep(0.02)
+                yield f"postgres:///postgres?host={place}&user=postgres"
+            finally:
+                server.send_signal(signal.SIGQUIT)
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
 
 
 class InstallCase(unittest.TestCase):

@@ -10,7 +10,7 @@ import sys
 import unittest
 
 from install_case import (ABI, BUILD, COMPILERS, HERE, MAJOR, MINOR, REPOSITORY, VERSION,
-                          InstallCase, redis_store, run)
+                          InstallCase, postgres_store, redis_store, run)
 
 CONSUMER = HERE / "consumer"
 
@@ -32,11 +32,12 @@ class ConsumerTest(InstallCase):
                 if has_asio:
                     self.assert_takes_lock(self.folder / name / "consumer_asio")
 
-    def test_the_redis_engine_is_found(self):
-        with redis_store(self.folder) as store:
-            taken = run(self.prefix / "bin/holt", "run", "--lock", "x", "--", "echo", "locked",
-                        env={"HOLT_STORE": store})
-        self.assertEqual(taken, "locked\n")
+    def test_engines_are_found(self):
+        for server in (redis_store, postgres_store):
+            with server(self.folder) as store:
+                taken = run(self.prefix / "bin/holt", "run", "--lock", "x", "--", "echo", "locked",
+                            env={"HOLT_STORE": store})
+            self.assertEqual(taken, "locked\n")
 
     def pkg_config(self, *options) -> list[str]:
         # PKG_CONFIG_LIBDIR: no other package is known, so none can be needed.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/engines.hpp"
 
+#include "support/postgres_stores.hpp"
 #include "support/redis_stores.hpp"
 #include "support/redis_syncguard_store.hpp"
 
@@ -62,6 +63,7 @@ std::vector<EngineUnderTest> engines_under_test(std::string_view suite) {
       {"sqlite", make<SqliteTestStore>},
       {"module", make<ModuleTestStore>},
       {"redis", make<RedisTestStore>},
+      {"postgres", make<PostgresTestStore>},
       {"redis_syncguard", make<RedisSyncguardTestStore>, not_in_syncguard()},
   };
   auto const whole = std::string(suite) + ".*";

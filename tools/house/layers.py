@@ -21,6 +21,7 @@ GROUPS = [
     ("toml", r"<toml\+\+/"),
     ("sqlite3", r"<sqlite3\.h>"),
     ("hiredis", r"<hiredis/"),
+    ("libpq", r"<libpq-fe\.h>"),
     ("utf8proc", r"<utf8proc\.h>"),
     ("xxhash", r"<xxhash\.h>"),
     ("gtest", r"<g(test|mock)/"),
@@ -89,6 +90,16 @@ LAYERS = [
         "src/engines/redis/",
         "std posix fmt public asio url xxhash base contracts own hiredis engines/redis "
         '"redis_scripts.hpp"',
+        "an engine knows contracts and its own driver, never primitives or another engine",
+    ),
+    (
+        "src/engines/postgres/module.cpp",
+        "public asio contracts engines/module engines/postgres",
+        "a module's one function joins its engine and engines/module",
+    ),
+    (
+        "src/engines/postgres/",
+        "std posix fmt public asio url base contracts own libpq engines/postgres",
         "an engine knows contracts and its own driver, never primitives or another engine",
     ),
     (

@@ -36,6 +36,7 @@ struct Alias {
 /// Schemes whose module has another name; `a+b` is always of the module `a`.
 constexpr auto aliases = std::to_array<Alias>({
     {"rediss", "redis"},
+    {"postgresql", "postgres"},
 });
 
 std::string_view module_of(std::string_view scheme) {

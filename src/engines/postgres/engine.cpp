@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engines/postgres/engine.hpp"
+
+#include "engines/postgres/diagnose.hpp"
+#include "engines/postgres/lease_store.hpp"
+#include "engines/postgres/link.hpp"
+#include "engines/postgres/place.hpp"
+#include "engines/postgres/pool.hpp"
+#include "engines/postgres/record_store.hpp"
+#include "engines/postgres/schema.hpp"
+#include "engines/postgres/signal_bus.hpp"
+#include "postgres_sql.hpp"
+
+#include <holt/error.hpp>
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_future.hpp>
+
+#include <unistd.h>
+
+#include <optional>
+#include <utility>
+
+namespace holt::postgres {
+namespace {
+
+constexpr std::chrono::seconds migration_patience{60};
+
+/// The counter of fences must know whom it counts for.
+Pool::Greeting greeting(Place const& place, std::string const& instance) {
+  Pool::Greeting greeting;
+  greeting.statement =
+      std::make_shared<std::string const>(in_schema(sql::know_server, place.schema));
+  greeting.parameters.add(instance);
+  return greeting;
+}
+
+/// In the order in which they need each other: the last one goes first.
+struct Parts {
+  Parts(Env& of, Place const& place, std::string const& instance)
+      : env(of),
+        pool(of, place.settings, place.pool, greeting(place, instance)),
+        signals(of, pool, place, instance) {
+    if (place.read_at) reads.emplace(of, *place.read_at, place.pool, Pool::Greeting());
+    leases.emplace(of, pool, reads ? *reads : pool, signals, place, instance);
+    records.emplace(of, pool, place, instance);
+  }
+  /// Calls under way end here, while all they use is there.
+  ~Parts() {
+    signals.close();
+    if (reads) reads->close();
+    pool.close();
+    // What those calls' callers do about it is behind us with the next turn of the loop.
+    asio::post(env.executor(), asio::use_future([] {})).wait();
+  }
+  Parts(Parts const&) = delete;
+  Parts& operator=(Parts const&) = delete;
+
+  Env& env;
+  Pool pool;
+  std::optional<Pool> reads;
+  PostgresSignalBus signals;
+  std::optional<PostgresLeaseStore> leases;
+  std::optional<PostgresRecordStore> records;
+};
+
+class PostgresEngine final : public Engine {
+ public:
+  PostgresEngine(Env& env, Place place, Link link, std::string const& instance)
+      : env_(env),
+        place_(std::move(place)),
+        url_(place_.url()),
+        level_(link.server().waits_for_standby() ? Durability::pg_sync : Durability::single),
+        parts_(std::make_unique<Parts>(env, place_, instance)) {
+    parts_->pool.add(std::move(link));
+  }
+
+  /// A forked child has neither the threads nor the connections: it leaves its copy alone.
+  ~PostgresEngine() override {
+    if (::getpid() != pid_) [[maybe_unused]]
+      auto* const left = parts_.release();
+  }
+  PostgresEngine(PostgresEngine const&) = delete;
+  PostgresEngine& operator=(PostgresEngine const&) = delete;
+
+  LeaseStore& leases() override { return *parts_->leases; }
+  RecordStore& records() override { return *parts_->records; }
+  SignalBus& signals() override { return parts_->signals; }
+  [[nodiscard]] Capabilities capabilities() const override {
+    return {.fencing = true,
+            .time = TimeAuthority::server,
+            .waiting = place_.listens ? Waiting::line : Waiting::polling,
+            .durability = level_,
+            .embedded = false};
+  }
+  [[nodiscard]] std::string const& url() const override { return url_; }
+  void on_gone(std::function<void(std::string reason)> /*gone*/) override {}
+  std::unique_ptr<ChangeWatch> watch(std::function<void()> /*changed*/) override { return nullptr; }
+  asio::awaitable<std::vector<Finding>> diagnose(std::chrono::nanoseconds patience) override {
+    return postgres::diagnose(env_, place_, parts_->pool, parts_->signals, patience);
+  }
+  asio::awaitable<FenceRaise> raise_fence(Instant deadline) override {
+    return parts_->leases->raise_fence(deadline);
+  }
+
+ private:
+  Env& env_;
+  Place const place_;
+  std::string const url_;
+  Durability const level_;
+  pid_t const pid_ = ::getpid();
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace
+
+std::unique_ptr<Engine> open(Env& env, EngineOptions const& options) {
+  auto place = parse_place(options.url);
+  Link link(env, place.settings);
+  prepare_schema(link, place, env.now() + migration_patience);
+  return std::make_unique<PostgresEngine>(env, std::move(place), std::move(link), options.instance);
+}
+
+}  // namespace holt::postgres

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The PostgreSQL engine: README.md beside this file.
+
+#include "contracts/engine.hpp"
+
+#include <memory>
+
+namespace holt::postgres {
+
+/// See open_engine(). Connects, and makes or updates the schema where that is needed; throws
+/// EngineError when that fails.
+std::unique_ptr<Engine> open(Env& env, EngineOptions const& options);
+
+}  // namespace holt::postgres

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "support/postgres_stores.hpp"
+
+namespace holt::test {
+namespace {
+
+/// In a folder that the server's user may look into.
+struct SharedClock {
+  SharedClock() {
+    if (!postgres_user().empty()) give_to(postgres_user(), folder.path());
+  }
+  TemporaryFolder folder;
+  ShiftedClock clock{folder.file("shift")};
+};
+
+SharedClock const& shared_clock() {
+  static SharedClock const clock;
+  return clock;
+}
+
+std::string new_schema() {
+  static int count = 0;
+  return "holt_" + std::to_string(++count);
+}
+
+}  // namespace
+
+PostgresServer& PostgresTestStore::server() {
+  auto const& shared = shared_clock();
+  static PostgresServer it({.environment = shared.clock.environment()});
+  return it;
+}
+
+PostgresTestStore::PostgresTestStore() : schema_(new_schema()) {
+  static_cast<void>(server());
+  shared_clock().clock.set(shift_);
+}
+
+std::string PostgresTestStore::url() const { return server().url() + "?schema=" + schema_; }
+
+void PostgresTestStore::advance(std::chrono::nanoseconds by) {
+  env_.advance(by);
+  shared_clock().clock.set(shift_ += by);
+}
+
+}  // namespace holt::test
