@@ -83,6 +83,31 @@ TEST(RedisFences, GrowWhenALateReplicaIsPromoted) {
   numbers.grow(second, "flushed");
 }
 
+/// A name that passes to the next in line gets a fence too: here its release is the first that the
+/// new server hears of.
+TEST(RedisFences, GrowWhenALateReplicaPassesANameOn) {
+  RedisServer first;
+  RedisServer const second;
+  RedisCaller caller(first.url());
+  auto const holder = caller.owner();
+  caller.take("x", holder);
+  RedisCaller next(second.url());
+  auto const waiter = next.owner();
+  ASSERT_FALSE(caller.stand_in_line("x", waiter));
+  part(first, second);
+  Fence last;
+  for (int i = 0; i < 20; ++i) last = caller.take("{x}" + std::to_string(i), caller.owner());
+  // Who stands in line listens; the counter of this name's shard is another one.
+  ASSERT_NE(redis::shard_of("elsewhere"), redis::shard_of("x"));
+  ASSERT_TRUE(next.stand_in_line("elsewhere", waiter));
+  RedisCaller other(second.url());
+  EXPECT_TRUE(other.release("x", holder));
+  auto const offered = next.find("x");
+  ASSERT_TRUE(offered);
+  EXPECT_EQ(offered->owner, waiter);
+  EXPECT_GT(offered->fence, last);
+}
+
 /// The replica did not see that the master jumped, either.
 TEST(RedisFences, GrowWhenAJumpWasNotReplicated) {
   RedisServer first({.append_only = true});

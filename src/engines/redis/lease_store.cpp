@@ -330,11 +330,26 @@ asio::awaitable<void> RedisLeaseStore::renew_each(std::vector<LeaseRenewal> cons
   co_await together(std::move(calls));
 }
 
+/// Whom identity() is about is known once connected. On a cluster every call that draws is
+/// announced by itself.
+asio::awaitable<void> RedisLeaseStore::know_server(std::string_view operation, Instant deadline) {
+  if (servers_.are_cluster() || servers_.one().is_ready()) co_return;
+  co_await servers_.one().ready(operation, deadline);
+}
+
+/// For who lets a name go on to the next in line, which draws a fence: this may be a server that
+/// does not know the last ones.
+std::string_view RedisLeaseStore::identity() {
+  return servers_.are_cluster() ? std::string_view() : servers_.one().server().identity;
+}
+
 asio::awaitable<std::expected<void, Lost>> RedisLeaseStore::release(Name name, Owner owner,
                                                                     Instant deadline) {
-  ScriptCall call(scripts::release, Keys::of_a_name, 4);
+  co_await know_server("release", deadline);
+  ScriptCall call(scripts::release, Keys::of_a_name, 5);
   keys_.add_all(name.text(), call);
   call.add(owner.text()).add(name.text()).add(keys_.inbox_channel()).add(exact());
+  call.add(identity());
   Reply const reply = co_await run_script(servers_, call, drawing, deadline);
   auto const answer = reply->integer();
   if (answer == 1) co_return std::expected<void, Lost>();
@@ -343,14 +358,16 @@ asio::awaitable<std::expected<void, Lost>> RedisLeaseStore::release(Name name, O
 }
 
 asio::awaitable<BreakResult> RedisLeaseStore::break_lease(BreakRequest request, Instant deadline) {
-  ScriptCall call(scripts::break_lease, Keys::of_a_name, 6);
+  co_await know_server("break", deadline);
+  ScriptCall call(scripts::break_lease, Keys::of_a_name, 7);
   keys_.add_all(request.name.text(), call);
   call.add(request.reason);
   call.add(request.fence == Fence() ? std::string() : request.fence.decimal());
   call.add(request.now ? "1" : "0")
       .add(request.name.text())
       .add(keys_.inbox_channel())
-      .add(exact());
+      .add(exact())
+      .add(identity());
   Reply const reply = co_await run_script(servers_, call, drawing, deadline);
   switch (reply->integer()) {
     case 1:

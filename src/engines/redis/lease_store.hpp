@@ -38,6 +38,8 @@ class RedisLeaseStore final : public LeaseStore {
  private:
   ScriptCall acquire_call(LeaseRequest const& request);
   std::string_view identity_for(std::vector<Name> const& names);
+  asio::awaitable<void> know_server(std::string_view operation, Instant deadline);
+  std::string_view identity();
   void checked(std::vector<Name> const& names);
   /// '1' if a server knows all who listen, not only its own.
   [[nodiscard]] std::string_view exact() const { return servers_.are_cluster() ? "0" : "1"; }

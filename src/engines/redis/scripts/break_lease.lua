@@ -2,7 +2,7 @@
 -- Purpose: asks the holder of a name to stop, or frees the name at once. LeaseStore::break_lease.
 -- Keys:    lease, queue, until, ticket, counter, names
 -- Inputs:  1 reason, 2 fence or '', 3 '1' for at once, 4 name, 5 channel of inboxes, 6 '1' if a
---          count of listeners is exact
+--          count of listeners is exact, 7 the server's identity or ''
 -- Result:  1 asked, 2 freed, 0 nobody holds it, 3 held under another fence
 -- Atomic:  a script runs alone.
 -- include keep.lua
@@ -24,6 +24,7 @@ if at_once or was.state == '1' then
   redis.call('DEL', lease)
   redis.call('ZREM', names, name)
   if redis.call('EXISTS', queue) == 1 then
+    if ARGV[7] ~= '' then know_server(counter, ARGV[7]) end
     pass_on(lease, queue, untils, ticket, counter, names, name, channel, ARGV[6] == '1', nil)
   end
   return 2

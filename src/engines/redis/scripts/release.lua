@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Purpose: the owner lets go of a name, or leaves its line. The contract is LeaseStore::release.
 -- Keys:    lease, queue, until, ticket, counter, names
--- Inputs:  1 owner, 2 name, 3 channel of inboxes, 4 '1' if a count of listeners is exact
+-- Inputs:  1 owner, 2 name, 3 channel of inboxes, 4 '1' if a count of listeners is exact, 5 the
+--          server's identity or ''
 -- Result:  1 done, 0 the owner has nothing here, 2 it had ended
 -- Atomic:  a script runs alone: the owner is compared in the step that deletes.
 -- include keep.lua
@@ -31,6 +32,7 @@ end
 local stood, passed = false, false
 if redis.call('EXISTS', queue) == 1 then
   stood = leave(queue, untils, ticket, owner)
+  if ARGV[5] ~= '' then know_server(counter, ARGV[5]) end
   local free = had or left <= 0
   passed = free and (had or stood) and
     pass_on(lease, queue, untils, ticket, counter, names, name, channel, exact, nil)
