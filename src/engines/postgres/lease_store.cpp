@@ -241,7 +241,7 @@ asio::awaitable<std::vector<std::expected<void, Lost>>> PostgresLeaseStore::rene
   while (answers.size() < renewals.size()) {
     auto const begin = renewals.begin() + static_cast<std::ptrdiff_t>(answers.size());
     auto const count = std::min(renewals_per_statement, renewals.size() - answers.size());
-    Renewals some(begin, begin + static_cast<std::ptrdiff_t>(count));
+    Renewals const some(begin, begin + static_cast<std::ptrdiff_t>(count));
     std::optional<EngineError> error;
     Renewed part;
     try {

@@ -214,8 +214,7 @@ void Pool::State::look_at_clock() {
     if (call.deadline > now) {
       next = std::min(next, call.deadline);
     } else {
-      late.push_back(std::move(call));
-      call.done = nullptr;
+      late.push_back(std::exchange(call, Call()));
     }
   }
   std::erase_if(waiting, [](Call const& call) { return !call.done; });
