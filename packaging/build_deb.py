@@ -120,7 +120,7 @@ class Package:
                   self.part, "--strip", env=os.environ | {"DESTDIR": str(tree)})
         for archive in tree.glob("usr/lib/**/*.a"):  # CMake strips programs and libraries alone
             output_of("strip", "--strip-debug", "--enable-deterministic-archives", archive)
-        shutil.rmtree(tree / "usr/share/doc", ignore_errors=True)
+        shutil.rmtree(tree / "usr/share/doc/holt", ignore_errors=True)  # each has its own
         for functions in tree.glob("usr/share/zsh/site-functions"):  # Debian's is another
             functions.rename(functions.with_name("vendor-completions"))
         for page in tree.glob("usr/share/man/*/*.[1-9]"):

@@ -105,4 +105,10 @@ EngineError failed(ErrorCode code, Outcome outcome, std::string_view operation,
   return {code, outcome, "redis", operation, reason, hint};
 }
 
+void not_ours(std::string_view operation, std::string_view name) {
+  throw failed(ErrorCode::internal, Outcome::unknown, operation,
+               "what is stored of \"" + std::string(name) + "\" was not written by Holt",
+               strangers_hint);
+}
+
 }  // namespace holt::redis

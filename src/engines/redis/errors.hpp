@@ -27,4 +27,7 @@ struct Refusal {
 [[nodiscard]] EngineError failed(ErrorCode code, Outcome outcome, std::string_view operation,
                                  std::string_view reason, std::string_view hint = {});
 
+/// What is stored of a name is not what the layout says.
+[[noreturn]] void not_ours(std::string_view operation, std::string_view name);
+
 }  // namespace holt::redis

@@ -36,7 +36,7 @@ std::int64_t ms(Nanos span) {
                                     what, layout.name, instead));
 }
 
-[[noreturn]] void not_ours(std::string_view operation, std::string_view key) {
+[[noreturn]] void not_a_lock(std::string_view operation, std::string_view key) {
   throw failed(ErrorCode::internal, Outcome::not_applied, operation,
                fmt::format("what is stored in {} was not written by SyncGuard or Holt", key),
                "somebody else uses keys with this prefix, or a lock has the name of a counter: "
@@ -115,7 +115,7 @@ struct SyncguardLeaseStore::Listing {
 
 LeaseGrant SyncguardLeaseStore::grant(Name const& name, std::string_view digits) const {
   auto const fence = parse_fence(digits);
-  if (!fence) not_ours("acquire", keys_.lock(name.text()));
+  if (!fence) not_a_lock("acquire", keys_.lock(name.text()));
   LeaseGrant granted;
   granted.fences.push_back(*fence);
   if (*fence > keys_.layout().warn_above) {
@@ -143,7 +143,7 @@ asio::awaitable<std::expected<LeaseGrant, Busy>> SyncguardLeaseStore::acquire(Le
   call.add(layout.fence_digits).add(layout.last_fence.value());
   Reply const reply = co_await run_script(connection_, call, Effect::writes, deadline);
   auto const code = (*reply)[0].integer();
-  if (code == -1) not_ours("acquire", (*reply)[1].text());
+  if (code == -1) not_a_lock("acquire", (*reply)[1].text());
   if (code == -2) used_up(name, layout);
   if (code == 1) co_return grant(name, (*reply)[1].text());
   Busy busy;
@@ -223,10 +223,10 @@ asio::awaitable<std::optional<LeaseInfo>> SyncguardLeaseStore::find(Name name, I
   std::optional<LeaseInfo> found;
   auto const entry = (*reply)[0];
   if (entry.is_nil()) co_return found;
-  if (!entry.is_array()) not_ours("find", keys_.lock(name.text()));
+  if (!entry.is_array()) not_a_lock("find", keys_.lock(name.text()));
   if (entry.size() > 1) {
     found = info_of(entry);
-    if (!found) not_ours("find", keys_.lock(name.text()));
+    if (!found) not_a_lock("find", keys_.lock(name.text()));
   } else if (cleanup_) {
     std::string id(entry[0].text());
     co_await remove_ended(std::move(name), std::move(id), deadline);

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/servers/shifted_clock.hpp"
 
+#include <filesystem>
 #include <fstream>
 
 namespace holt::test {
 
-ShiftedClock::ShiftedClock(std::string file) : file_(std::move(file)) { set({}); }
+/// A server that runs as another user may not look into the folder of the build; it may into this.
+ShiftedClock::ShiftedClock(std::string file) : file_(std::move(file)), shim_(file_ + ".so") {
+  std::filesystem::copy_file(HOLT_CLOCK_SHIM, shim_);
+  set({});
+}
 
 void ShiftedClock::set(std::chrono::nanoseconds shift) const {
   auto const nanos = shift.count();
@@ -17,7 +22,7 @@ void ShiftedClock::set(std::chrono::nanoseconds shift) const {
 
 std::vector<std::pair<std::string, std::string>> ShiftedClock::environment() const {
   // ASan wants to come first; told that we know, it does without.
-  return {{"LD_PRELOAD", HOLT_CLOCK_SHIM},
+  return {{"LD_PRELOAD", shim_},
           {"CLOCKSHIM_FILE", file_},
           {"ASAN_OPTIONS", "verify_asan_link_order=0"}};
 }

@@ -13,7 +13,7 @@ namespace holt::test {
 
 class ShiftedClock {
  public:
-  /// `file` carries the shift to the processes; it is made.
+  /// `file` carries the shift to the processes; it is made, and the shim put beside it.
   explicit ShiftedClock(std::string file);
 
   void set(std::chrono::nanoseconds shift) const;
@@ -21,6 +21,7 @@ class ShiftedClock {
 
  private:
   std::string file_;
+  std::string shim_;
 };
 
 }  // namespace holt::test
