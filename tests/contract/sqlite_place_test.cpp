@@ -86,7 +86,7 @@ TEST(SqliteAddress, IsShownSoThatItCanBeUsedAgain) {
 
 TEST(SqliteRegistry, AnUnknownSchemeIsRefusedAndTheKnownAreNamed) {
   TestEnv env;
-  for (auto const* url : {"nosuch://localhost", "postgres://x/y", "etcd:z"}) {
+  for (auto const* url : {"nosuch://localhost", "consul://x/y", "etcd:z"}) {
     auto const error =
         thrown<EngineError>([&] { static_cast<void>(open_engine(env, {url, "default"})); });
     ASSERT_TRUE(error);

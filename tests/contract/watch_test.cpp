@@ -72,7 +72,7 @@ TEST_P(EngineWatch, HintsAtEveryKindOfChange) {
     EXPECT_TRUE(hints_.more_than(before)) << what;
   };
   expect_hint("acquire", [&] { other.take("a", owner, {.ttl = 60s}); });
-  expect_hint("renew", [&] { EXPECT_TRUE(other.renew("a", owner, 60s)); });
+  expect_hint("renew", [&] { EXPECT_TRUE(other.renew("a", owner, 90s)); });
   expect_hint("wait", [&] { other.wait_for("a", other.owner()); });
   expect_hint("break", [&] { other.break_lease("a", "why"); });
   expect_hint("release", [&] { EXPECT_TRUE(other.release("a", owner)); });
