@@ -21,8 +21,8 @@ UNITS = {"µs": 1e-6, "ms": 1e-3, "s": 1.0, "x": 1.0, "%": 1.0, "": 1.0}
 INTRODUCTION = """# Benchmarks
 
 Written by `make bench`. Each figure is taken next to its peer or its raw limit in the same run:
-ratios say more than times, which are those of one machine. Of {rounds} rounds the median is shown,
-with the least and the greatest in brackets. Targets are goals of the project, met or not.
+ratios say more than times, which are those of one machine. {shown} Targets are
+goals of the project, met or not.
 
 **{date}** · {system} · {compiler}, SQLite {sqlite} · store on {filesystem} · load average {load} at
 the start
@@ -43,7 +43,9 @@ def settings(folder: pathlib.Path, rounds: int) -> str:
     kernel = first(r"^(\d+\.\d+)", os.uname().release)
     release = first(r'PRETTY_NAME="([^"]+)"', pathlib.Path("/etc/os-release").read_text())
     return INTRODUCTION.format(
-        rounds=rounds,
+        shown=("One round was run." if rounds == 1 else
+               f"Of {rounds} rounds the median is shown, with the least and the greatest in "
+               "brackets."),
         date=datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
         system=f"{release}, Linux {kernel}, {os.cpu_count()} cores",
         compiler="g++ " + said("g++", "-dumpfullversion") + " -O2",
