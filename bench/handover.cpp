@@ -52,23 +52,19 @@ void contend(Board& board, Holt& holt) {
 void contend(Board& board, std::string const& url, Crowd crowd) {
   auto holt = open(url);
   ++board.ready;
-  while (board.ready < crowd.processes) std::this_thread::sleep_for(1ms);
+  await("all processes", [&] { return board.ready >= crowd.processes; });
   std::vector<std::thread> threads;
   for (int i = 0; i < crowd.threads; ++i) {
     // All processes in step, so that the next in line is one of another process, and stays so.
     auto const turn = static_cast<std::uint64_t>(i * crowd.processes);
-    while (board.entries < turn) std::this_thread::sleep_for(5ms);
+    await("a turn", [&] { return board.entries >= turn; });
     threads.emplace_back([&] { contend(board, holt); });
   }
   for (auto& thread : threads) thread.join();
 }
 
 void wait_for_entries(Board const& board, std::uint64_t wanted) {
-  auto const give_up = now() + std::chrono::nanoseconds(60s).count();
-  while (board.entries < wanted) {
-    if (now() > give_up) throw std::runtime_error("too few hand-overs in time");
-    std::this_thread::sleep_for(5ms);
-  }
+  await("enough hand-overs", [&] { return board.entries >= wanted; });
 }
 
 struct Killing {
@@ -80,7 +76,7 @@ struct Killing {
 void hold_for_ever(Killing& board, std::string const& url, Name const& name,
                    std::chrono::milliseconds ttl) {
   auto holt = open(url);
-  while (!board.waiter_is_up) std::this_thread::sleep_for(1ms);
+  await("the waiter", [&] { return board.waiter_is_up.load(); });
   auto const asked = now();
   auto const lock = holt.try_lock(name, {.ttl = ttl, .renew = false});
   if (!lock) throw std::runtime_error("the lock is not free");
@@ -92,7 +88,7 @@ void wait_for_it(Killing& board, std::string const& url, Name const& name,
                  std::chrono::milliseconds ttl) {
   auto holt = open(url);
   board.waiter_is_up = true;
-  while (board.asked == 0) std::this_thread::sleep_for(1ms);
+  await("the holder", [&] { return board.asked != 0; });
   auto const lock = holt.lock(name, {.ttl = ttl, .wait = 60s});
   board.taken = now();
 }
@@ -130,10 +126,10 @@ double after_kill(std::string const& url, std::chrono::milliseconds ttl) {
   Name const name(fmt::format("x-{}", now()));  // a new one each time
   auto const holder = start([&] { hold_for_ever(board, url, name, ttl); });
   auto const waiter = start([&] { wait_for_it(board, url, name, ttl); });
-  while (board.asked == 0) std::this_thread::sleep_for(1ms);
+  await("the holder", [&] { return board.asked != 0; });
   std::this_thread::sleep_for(ttl / 3);
   kill_all({holder});
-  while (board.taken == 0) std::this_thread::sleep_for(1ms);
+  await("the next holder", [&] { return board.taken != 0; });
   ::waitpid(waiter, nullptr, 0);
   auto const expiry = board.asked + std::chrono::nanoseconds(ttl).count();
   return static_cast<double>(board.taken - expiry) * 1e-9;

@@ -7,9 +7,13 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <new>
+#include <stdexcept>
+#include <string>
+#include <thread>
 #include <vector>
 
 namespace holt::bench {
@@ -32,5 +36,15 @@ Board& make_board() {
 inline std::int64_t now() { return BootClock::now().time_since_epoch().count(); }
 /// Sleeps until that time on it.
 void sleep_until(std::int64_t when);
+
+/// Looks every 5 ms until it is so. Throws after a minute: another process has failed.
+template <class Condition>
+void await(std::string const& what, Condition const& is_so) {
+  auto const give_up = now() + std::chrono::nanoseconds(std::chrono::minutes(1)).count();
+  while (!is_so()) {
+    if (now() > give_up) throw std::runtime_error("not in time: " + what);
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+}
 
 }  // namespace holt::bench

@@ -72,10 +72,10 @@ Bare bare_messages(test::RedisServer const& server) {
   auto const port = server.port();
   std::vector<pid_t> const children{start([&] { answer(board, port, "a", "b"); }),
                                     start([&] { answer(board, port, "b", "a"); })};
-  while (board.listening < 2) std::this_thread::sleep_for(1ms);
+  await("both to listen", [&] { return board.listening >= 2; });
   board.sent = now();
   server.command({"PUBLISH", "a", "your turn"});
-  while (board.count < samples) std::this_thread::sleep_for(5ms);
+  await("all messages", [&] { return board.count >= samples; });
   kill_all(children);
   Bare seen;
   for (std::size_t i = 0; i < samples; ++i) {
@@ -113,7 +113,7 @@ void stand_in_line(Line& line, Holt& holt, int threads, std::chrono::millisecond
 }
 
 void wait_for_line(Holt& holt, std::uint32_t length) {
-  while (holt.find("x")->waiting != length) std::this_thread::sleep_for(5ms);
+  await("the line", [&] { return holt.find("x")->waiting == length; });
 }
 
 /// Holds the lock until all stand in line, those before the others that will let it expire.
@@ -126,7 +126,7 @@ void lead(Line& line, std::string const& url) {
   line.begun = 1;
   wait_for_line(holt, expiries + behind.processes * behind.threads);
   line.full = 1;
-  while (line.go == 0) std::this_thread::sleep_for(1ms);
+  await("the start", [&] { return line.go != 0; });
   [[maybe_unused]] auto const released = first->release();
   ::pause();
 }
@@ -146,16 +146,16 @@ Expiries expire(test::RedisServer const& server) {
   auto& line = make_board<Line>();
   auto const url = server.url();
   std::vector<pid_t> children{start([&] { lead(line, url); })};
-  while (line.begun == 0) std::this_thread::sleep_for(5ms);
+  await("the holder", [&] { return line.begun != 0; });
   for (int i = 0; i < behind.processes; ++i) {
     children.push_back(start([&] { follow(line, url); }));
   }
-  while (line.full == 0) std::this_thread::sleep_for(5ms);
+  await("the line", [&] { return line.full != 0; });
   CommandStats stats(server);
   Expiries seen;
   line.go = 1;
   for (int i = 1; i <= expiries; ++i) {
-    while (line.grants < i) std::this_thread::sleep_for(1ms);
+    await("a grant", [&] { return line.grants >= i; });
     auto const end = line.taken + nanos(short_ttl);
     sleep_until(end - nanos(10ms));
     auto const commands = stats.of_clients();
