@@ -92,8 +92,9 @@ class LeaseStore {
   ///   Busy for its own owner too.
   /// - stand_in_line: Busy also means the owner now has a place, which it keeps while it asks again
   ///   within ticket_ttl; Busy::place says which (1 is next, max_place that or later). Who becomes
-  ///   third in line is signalled (topic::near), to ask again. With several names the place is in
-  ///   the line of the busy name only. A store that has no line (Capabilities::waiting is polling)
+  ///   third in line, or first because the name was offered to the one before, is signalled
+  ///   (topic::near), to ask again and learn what ends when. With several names the place is in the
+  ///   line of the busy name only. A store that has no line (Capabilities::waiting is polling)
   ///   answers place 0: its waiters ask again by the clock.
   /// - An offer lives clamp(ttl/10, 100 ms, 1 s) and is confirmed by this same call.
   virtual asio::awaitable<std::expected<LeaseGrant, Busy>> acquire(LeaseRequest request,

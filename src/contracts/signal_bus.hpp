@@ -62,7 +62,7 @@ namespace topic {
 /// A waiter should ask again at once: the name was offered to it. Without an owner: all waiters
 /// should, because signals may have been lost.
 inline constexpr std::string_view offer = "offer";
-inline constexpr std::string_view near = "near";    ///< a waiter became third: ask again soon
+inline constexpr std::string_view near = "near";    ///< a waiter came near the head: ask again soon
 inline constexpr std::string_view check = "check";  ///< ask the store about this lease of yours
 }  // namespace topic
 

@@ -3,9 +3,9 @@
 // Locks: takes and gives back fenced leases, standing in line where asked.
 //
 // Waiting. A waiter stands in the store's line and sleeps. It wakes when the store offers it the
-// name or it becomes third in line (a signal), or by a timer: the first three in line at the
-// holder's expiry as last heard, the rest every five ttl. Awake, it asks
-// again with the same owner, which confirms an offer, finds an expired lease, or renews its place.
+// name or it comes near the head of the line (a signal), or by a timer: the first three in line at
+// the holder's expiry as last heard, the rest every five ttl. Awake, it asks again with the same
+// owner, which confirms an offer, finds an expired lease, or renews its place.
 // Where the store has no line, it asks again by the clock: after 0.1 s at first, 1 s at most,
 // chance included.
 //

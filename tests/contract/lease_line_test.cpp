@@ -3,6 +3,8 @@
 
 #include "contract/engine_test.hpp"
 
+#include <array>
+
 namespace holt::test {
 namespace {
 
@@ -98,6 +100,19 @@ TEST_P(LeaseLine, WhoBecomesThirdIsSignalledToAskAgainSoon) {
   EXPECT_TRUE(client_.release("a", waiters[0]));
   EXPECT_TRUE(client_.hears(topic::near, waiters[3].text()));
   EXPECT_FALSE(client_.heard(topic::near, waiters[4].text()));
+}
+
+TEST_P(LeaseLine, WhoComesToBeFirstWhenTheNameIsOfferedIsSignalledToAskAgainSoon) {
+  auto const holder = client_.owner();
+  std::array<Owner, 3> const waiters{client_.owner(), client_.owner(), client_.owner()};
+  client_.take("a", holder, {.ttl = 60s});
+  for (auto const& waiter : waiters) client_.wait_for("a", waiter, {.ttl = 2s});
+  EXPECT_TRUE(client_.release("a", holder));
+  EXPECT_TRUE(client_.hears(topic::near, waiters[1].text()));
+  EXPECT_FALSE(client_.heard(topic::near, waiters[2].text()));
+  auto const busy = client_.acquire("a", waiters[1], {.ttl = 2s});
+  ASSERT_FALSE(busy);
+  EXPECT_LE(busy.error().expires_in, 200ms) << "the offer's end, not that of the last lease";
 }
 
 TEST_P(LeaseLine, ABrokenHolderDoesNotWaitForItself) {

@@ -115,6 +115,42 @@ TEST(LockBetweenProcesses, WhoBecomesThirdSeesToAHolderThatDies) {
       << "should be a ttl and two offers; who is further back looks every five ttl";
 }
 
+TEST(LockBetweenProcesses, AnOfferToAFrozenWaiterGoesOnToTheNext) {
+  TempStore const store;
+  auto client = open(store.url());
+  Remote holder(store.url());
+  Remote frozen(store.url());
+  Remote next(store.url());
+  ASSERT_GT(fence_of(holder.ask("lock x 60000 0")), Fence());
+  frozen.send("lock x 60000 120000");
+  ASSERT_TRUE(in_line(client, 1));
+  next.send("lock x 60000 120000");
+  ASSERT_TRUE(in_line(client, 2));
+  frozen.signal(SIGSTOP);
+  ASSERT_EQ(holder.ask("release"), "released");
+  EXPECT_GT(fence_of(next.answer(20s)), Fence())
+      << "should be the offer's second, not the end of the lease that was released";
+  frozen.signal(SIGCONT);
+}
+
+TEST(LockBetweenProcesses, AHolderWithAShorterTtlThatDiesIsReplacedAtItsOwnEnd) {
+  TempStore const store;
+  auto client = open(store.url());
+  Remote holder(store.url());
+  Remote brief(store.url());
+  Remote next(store.url());
+  ASSERT_GT(fence_of(holder.ask("lock x 60000 0")), Fence());
+  brief.send("lock x 1000 120000");
+  ASSERT_TRUE(in_line(client, 1));
+  next.send("lock x 60000 120000");
+  ASSERT_TRUE(in_line(client, 2));
+  ASSERT_EQ(holder.ask("release"), "released");
+  ASSERT_GT(fence_of(brief.answer(20s)), Fence());
+  brief.kill();
+  EXPECT_GT(fence_of(next.answer(20s)), Fence())
+      << "should be a ttl of 1 s, not the end of the lease before it";
+}
+
 TEST(LockBetweenProcesses, AHolderIsToldWhenItsLockIsBroken) {
   TempStore const store;
   Remote holder(store.url());

@@ -110,8 +110,8 @@ std::optional<Head> LeaseRows::live_head(Name const& name) {
               std::string(query.text(3))};
 }
 
-std::optional<std::string> LeaseRows::third(Name const& name) {
-  Query query(store_, sql::ticket_third, instance_, name.text(), now_ns_);
+std::optional<std::string> LeaseRows::waiter_at(Name const& name, int place) {
+  Query query(store_, sql::ticket_at, instance_, name.text(), now_ns_, place - 1);
   if (!query.next()) return std::nullopt;
   return std::string(query.text(0));
 }

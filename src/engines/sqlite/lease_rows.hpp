@@ -75,8 +75,8 @@ class LeaseRows {
 
   /// The first who still waits. Without one the dead are removed, so that nothing stays.
   std::optional<Head> live_head(Name const& name);
-  /// Who is third in line.
-  std::optional<std::string> third(Name const& name);
+  /// Who has this place in line; 1 is next.
+  std::optional<std::string> waiter_at(Name const& name, int place);
   /// Gives a place, or keeps the one there is. Answers which; 0 when the line is full.
   std::uint32_t stand_in_line(Name const& name, LeaseRequest const& request);
   bool drop_ticket(Name const& name, std::string_view owner);

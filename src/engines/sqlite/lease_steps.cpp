@@ -11,6 +11,7 @@ using std::chrono::ceil;
 using std::chrono::milliseconds;
 
 constexpr std::uint64_t grants_per_sweep = 4096;
+constexpr int last_alert = 3;  ///< so many in line watch for the end of a lease
 
 /// How long a name stays offered; the contract's clamp(ttl/10, 100 ms, 1 s).
 std::int64_t offer_ns(std::int64_t ttl_ns) {
@@ -74,11 +75,12 @@ bool LeaseStep::pass_on(LeaseRows& rows, Name const& name, std::string_view unle
   rows.put(name, rows.draw_fence(), offer_for(*head));
   rows.drop_ticket(name, head->owner);
   offers_.push_back({name, head->owner});
+  tell_waiter_at(rows, name, 1);
   return true;
 }
 
-void LeaseStep::line_moved(LeaseRows& rows, Name const& name) {
-  if (auto third = rows.third(name)) risen_.push_back(std::move(*third));
+void LeaseStep::tell_waiter_at(LeaseRows& rows, Name const& name, int place) {
+  if (auto owner = rows.waiter_at(name, place)) risen_.push_back(std::move(*owner));
 }
 
 /// How a name stands for the owner who asks.
@@ -125,7 +127,7 @@ void AcquireStep::decide(LeaseRows& rows) {
 Fence AcquireStep::grant(LeaseRows& rows, Name const& name, Found const& found) {
   if (found.look.has_tickets) {
     if (!found.offered()) rows.drop_ticket(name, request_.owner.text());  // an offer took it away
-    line_moved(rows, name);
+    tell_waiter_at(rows, name, last_alert);
   }
   if (found.kind == Found::Kind::mine) {
     rows.confirm(name, lease_for(request_));
@@ -189,7 +191,7 @@ void ReleaseStep::decide(LeaseRows& rows) {
   bool const is_free = had || !look.lease || !is_live(*look.lease, rows.now_ns());
   bool const next = is_free && look.has_tickets && (had || stood) && pass_on(rows, name);
   if (had && !next) rows.drop(name);  // an offer is written over it
-  if (stood) line_moved(rows, name);
+  if (stood) tell_waiter_at(rows, name, last_alert);
   if (had && look.lease->until_ns <= rows.now_ns()) result_ = lost(LossReason::expired);
   if (!had && !stood) result_ = lost(LossReason::taken);
 }
@@ -222,7 +224,9 @@ void SkipStep::decide(LeaseRows& rows) {
   if (!look.lease || look.lease->owner != offer_.owner) return;
   if (look.lease->state != LeaseState::offered) return;  // alive after all: it confirmed
   rows.drop(offer_.name);
-  if (look.has_tickets) pass_on(rows, offer_.name);
+  if (!look.has_tickets) return;
+  tell_waiter_at(rows, offer_.name, last_alert);  // nobody confirms: the line moves twice
+  pass_on(rows, offer_.name);
 }
 
 }  // namespace holt::sqlite

@@ -39,8 +39,9 @@ class LeaseStep : public Step {
 
   /// Offers that were made; to be signalled once the step is stored.
   [[nodiscard]] std::vector<Offer> const& offers() const noexcept { return offers_; }
-  /// Waiters who became third in line: they should ask again, to learn the holder's end and watch
-  /// for it (the first three do). Without this a line that moved would sleep through a crash.
+  /// Waiters who should ask again, to learn when the lease or the offer ends and watch for it (the
+  /// first three in line do): who came to be first as the name was offered, and who became third.
+  /// Without this a line that moved would sleep through a crash.
   [[nodiscard]] std::vector<std::string> const& risen() const noexcept { return risen_; }
 
  protected:
@@ -51,8 +52,8 @@ class LeaseStep : public Step {
   /// without one. With `unless` first in line it stays free for that owner, and false is answered.
   bool pass_on(LeaseRows& rows, Name const& name, std::string_view unless = {});
 
-  /// The line of this name got shorter.
-  void line_moved(LeaseRows& rows, Name const& name);
+  /// Whoever has this place in line now should ask again.
+  void tell_waiter_at(LeaseRows& rows, Name const& name, int place);
 
  private:
   Env& env_;

@@ -33,8 +33,8 @@ asio::awaitable<std::expected<LeaseGrant, Busy>> SqliteLeaseStore::acquire(Lease
   if (request.stand_in_line && request.owner.inbox() == signals_.inbox()) signals_.listen();
   AcquireStep step(env_, instance_, request, deadline);
   co_await writer_.run(step);
-  tell_risen(step.risen());
   if (!step.offers().empty()) co_await tell_waiters(step.offers(), deadline);
+  tell_risen(step.risen());
   co_return std::move(step.result());
 }
 
@@ -50,8 +50,8 @@ asio::awaitable<std::expected<void, Lost>> SqliteLeaseStore::release(Name name, 
   Handle const handle{std::move(name), std::move(owner)};
   ReleaseStep step(env_, instance_, handle, deadline);
   co_await writer_.run(step);
-  tell_risen(step.risen());
   if (!step.offers().empty()) co_await tell_waiters(step.offers(), deadline);
+  tell_risen(step.risen());
   co_return std::move(step.result());
 }
 
@@ -62,6 +62,7 @@ asio::awaitable<BreakResult> SqliteLeaseStore::break_lease(BreakRequest request,
     signals_.send(inbox_of(step.holder()), {std::string(topic::check), step.holder()});
   }
   if (!step.offers().empty()) co_await tell_waiters(step.offers(), deadline);
+  tell_risen(step.risen());
   co_return step.result();
 }
 
@@ -104,6 +105,7 @@ asio::awaitable<void> SqliteLeaseStore::tell_waiters(std::vector<Offer> offers, 
       co_return;
     }
     offers.insert(offers.end(), step.offers().begin(), step.offers().end());
+    tell_risen(step.risen());
   }
 }
 

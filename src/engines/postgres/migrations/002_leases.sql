@@ -13,6 +13,20 @@ CREATE FUNCTION "@schema@".is_gone(_owner text) RETURNS boolean LANGUAGE sql AS 
     "@schema@".lock_key('inbox', '', split_part(_owner, '.', 1)))
 $$;
 
+-- Whoever has so many before it in line should ask again, to learn when the lease or the offer ends
+-- and look then, as the first three do: who came to be first as the name was offered, and who
+-- became third.
+CREATE FUNCTION "@schema@".tell_waiter(_instance text, _name text, _before integer) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+  _owner text;
+BEGIN
+  SELECT t.owner INTO _owner FROM "@schema@".ticket AS t
+  WHERE t.instance = _instance AND t.name = _name AND t.until_at > clock_timestamp()
+  ORDER BY t.priority, t.sequence LIMIT 1 OFFSET _before;
+  IF FOUND THEN PERFORM "@schema@".tell(_instance, 'near', _owner); END IF;
+END $$;
+
 -- Offers a free name to the first live waiter, unless that is `_unless`. True: it did, over
 -- whatever lease was there. An offer lives clamp(ttl/10, 100 ms, 1 s), and does not rest then.
 CREATE FUNCTION "@schema@".pass_on(_instance text, _name text, _unless text) RETURNS boolean
@@ -30,7 +44,10 @@ BEGIN
     WHERE t.instance = _instance AND t.name = _name AND t.priority = _next.priority
       AND t.sequence = _next.sequence;
     CONTINUE WHEN _next.until_at <= _now;
-    CONTINUE WHEN _next.present AND "@schema@".is_gone(_next.owner);
+    IF _next.present AND "@schema@".is_gone(_next.owner) THEN
+      PERFORM "@schema@".tell_waiter(_instance, _name, 2);
+      CONTINUE;
+    END IF;
     _ends := _now + "@schema@".span(least(greatest(_next.ttl_us / 10, 100000), 1000000));
     INSERT INTO "@schema@".lease AS l (instance, name, owner, fence, state, ends_at, free_at,
                                        taken_at, ttl_us, delay_us, note, broken, request)
@@ -41,21 +58,10 @@ BEGIN
         free_at = excluded.free_at, taken_at = excluded.taken_at, ttl_us = excluded.ttl_us,
         delay_us = 0, note = excluded.note, broken = NULL, request = excluded.request;
     PERFORM "@schema@".tell(_instance, 'offer', _next.owner);
+    PERFORM "@schema@".tell_waiter(_instance, _name, 0);
     RETURN true;
   END LOOP;
   RETURN false;
-END $$;
-
--- Who became third in line learns it, to look when the holder's time ends.
-CREATE FUNCTION "@schema@".tell_third(_instance text, _name text) RETURNS void
-LANGUAGE plpgsql AS $$
-DECLARE
-  _third text;
-BEGIN
-  SELECT t.owner INTO _third FROM "@schema@".ticket AS t
-  WHERE t.instance = _instance AND t.name = _name AND t.until_at > clock_timestamp()
-  ORDER BY t.priority, t.sequence LIMIT 1 OFFSET 2;
-  IF FOUND THEN PERFORM "@schema@".tell(_instance, 'near', _third); END IF;
 END $$;
 
 CREATE FUNCTION "@schema@".leave_line(_instance text, _name text, _owner text) RETURNS boolean
@@ -133,7 +139,7 @@ DECLARE
 BEGIN
   IF _waited THEN
     IF _kind <> 2 THEN PERFORM "@schema@".leave_line(_instance, _name, _owner); END IF;
-    PERFORM "@schema@".tell_third(_instance, _name);
+    PERFORM "@schema@".tell_waiter(_instance, _name, 2);
   END IF;
   _now := clock_timestamp();
   _ends := _now + "@schema@".span(_ttl_us);
@@ -342,7 +348,7 @@ BEGIN
       DELETE FROM "@schema@".lease AS l
       WHERE l.instance = _instance AND l.name = _names[_i] AND l.slot = 0;
     END IF;
-    IF _stood THEN PERFORM "@schema@".tell_third(_instance, _names[_i]); END IF;
+    IF _stood THEN PERFORM "@schema@".tell_waiter(_instance, _names[_i], 2); END IF;
     RETURN NEXT CASE WHEN _ended THEN 2 WHEN _had OR _stood THEN 1 ELSE 0 END;
   END LOOP;
 END $$;

@@ -116,7 +116,7 @@ for i = 1, count do
   local span, since = ttl + delay, acquired
   if redis.call('EXISTS', queue) == 1 then
     leave(queue, KEYS[i * 6 - 3], KEYS[i * 6 - 2], owner)
-    tell_third(queue, channel)
+    tell_waiter(queue, 2, channel)
   end
   if found[i] and found[i].state == '0' then
     -- Asked again: a fresh ttl, and the end never moves back.

@@ -39,10 +39,12 @@ local function leave(queue, untils, ticket, owner)
   return true
 end
 
--- Who became third in line learns it, to look when the holder's time ends.
-local function tell_third(queue, channel)
-  local third = redis.call('ZRANGE', queue, 2, 2)[1]
-  if third then redis.call('PUBLISH', channel .. inbox(third), 'near\n' .. third) end
+-- Whoever has so many before it in line should ask again, to learn when the lease or the offer ends
+-- and look then, as the first three do: who came to be first as the name was offered, and who
+-- became third.
+local function tell_waiter(queue, before, channel)
+  local owner = redis.call('ZRANGE', queue, before, before)[1]
+  if owner then redis.call('PUBLISH', channel .. inbox(owner), 'near\n' .. owner) end
 end
 
 -- Offers the name to the first live waiter, unless that is `unless`. A waiter whose time is over or
@@ -69,6 +71,7 @@ local function pass_on(lease, queue, untils, ticket, counter, names, name, chann
       local heard = redis.call('PUBLISH', channel .. inbox(head), 'offer\n' .. head)
       if heard > 0 or not exact then
         leave(queue, untils, ticket, head)
+        tell_waiter(queue, passed_over, channel)
         return true
       end
       redis.call('DEL', lease)
@@ -81,6 +84,7 @@ local function pass_on(lease, queue, untils, ticket, counter, names, name, chann
       passed_over = passed_over + 1
     else
       leave(queue, untils, ticket, head)
+      tell_waiter(queue, 2, channel)
     end
   end
   return false

@@ -41,6 +41,6 @@ if had and not passed then
   redis.call('DEL', lease)
   redis.call('ZREM', names, name)
 end
-if stood then tell_third(queue, channel) end
+if stood then tell_waiter(queue, 2, channel) end
 if ended then return 2 end
 return (had or stood) and 1 or 0
