@@ -27,13 +27,13 @@ struct Vector {
 
 TEST(TrustTest, Vectors) {
   for (auto const& v : {
-           Vector{100ms, 25ms, 33'333'333ns, 54'166'666ns, 75ms, 5ms},
-           Vector{199ms, 49'750us, 66'333'333ns, 107'791'666ns, 149'250us, 6'633'333ns},
-           Vector{200ms, 50ms, 66'666'666ns, 108'333'333ns, 150ms, 6'666'666ns},
-           Vector{1s, 50ms, 333'333'333ns, 641'666'666ns, 950ms, 33'333'333ns},
-           Vector{5s, 50ms, 1'666'666'666ns, 3'308'333'333ns, 4950ms, 166'666'666ns},
-           Vector{30s, 300ms, 10s, 19'850ms, 29'700ms, 1s},
-           Vector{24h, 864s, 8h, 15h + 52min + 48s, 24h - 864s, 1s},
+           Vector{100ms, 25ms, 33ms, 54ms, 75ms, 5ms},
+           Vector{199ms, 49'750us, 65'670us, 107'460us, 149'250us, 6'633'333ns},
+           Vector{200ms, 50ms, 66ms, 108ms, 150ms, 6'666'666ns},
+           Vector{1s, 50ms, 330ms, 640ms, 950ms, 33'333'333ns},
+           Vector{5s, 50ms, 1'650ms, 3'300ms, 4950ms, 166'666'666ns},
+           Vector{30s, 300ms, 9'900ms, 19'800ms, 29'700ms, 1s},
+           Vector{24h, 864s, 28'512s, 57'024s, 24h - 864s, 1s},
        }) {
     SCOPED_TRACE(v.ttl.count());
     EXPECT_EQ(trust::margin(v.ttl), v.margin);
