@@ -47,8 +47,7 @@ std::string array_of(unsigned type, Elements const& elements) {
   append(bytes, static_cast<std::int32_t>(elements.size()));
   append(bytes, std::int32_t{1});
   for (auto const& element : elements) {
-    typename Elements::value_type const value = element;
-    auto const text = encoded(value);
+    auto const text = encoded(element);
     append(bytes, static_cast<std::int32_t>(text.size()));
     bytes += text;
   }
