@@ -139,14 +139,6 @@ TEST(SyncguardHash, IsOfUtf16) {
   EXPECT_EQ(syncguard_hash("\U0001F600"), "001b0d6301446cc92f4d8055") << "two units, d83d and de00";
 }
 
-TEST(SyncguardOwner, IsTheLockIdBehindAFixedInbox) {
-  Owner const owner("syncguard", "AAECAwQFBgcICQoLDA0ODw");
-  EXPECT_EQ(lock_id(owner), "AAECAwQFBgcICQoLDA0ODw");
-  EXPECT_EQ(owner_of("AAECAwQFBgcICQoLDA0ODw"), owner);
-  EXPECT_FALSE(owner_of("too-short"));
-  EXPECT_FALSE(owner_of("with.a.dot.in.it.......").has_value());
-}
-
 TEST(SyncguardOptionsTest, AreTakenOutOfTheAddress) {
   std::string url = "redis://h:1/2?timeout=5&layout=syncguard&prefix=my%3Aapp&eviction=allow";
   auto const options = take_syncguard_options(url);
@@ -165,7 +157,7 @@ TEST(SyncguardOptionsTest, HaveDefaults) {
   auto const options = take_syncguard_options(url);
   ASSERT_TRUE(options);
   EXPECT_EQ(url, "redis://h");
-  EXPECT_EQ(options->layout->fence_digits, 19U);
+  EXPECT_EQ(options->layout->fences.digits, 19U);
   EXPECT_EQ(options->prefix, "syncguard");
   EXPECT_TRUE(options->cleanup);
 }

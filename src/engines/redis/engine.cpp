@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engines/redis/engine.hpp"
 
+#include "contracts/syncguard.hpp"
 #include "engines/redis/change_hints.hpp"
 #include "engines/redis/diagnose.hpp"
 #include "engines/redis/durable.hpp"
@@ -12,7 +13,6 @@
 #include "engines/redis/signal_bus.hpp"
 #include "engines/redis/syncguard_lease_store.hpp"
 #include "engines/redis/syncguard_options.hpp"
-#include "engines/redis/syncguard_signals.hpp"
 
 #include <holt/error.hpp>
 
@@ -141,11 +141,7 @@ class RedisEngine final : public Engine {
     co_return findings;
   }
   asio::awaitable<FenceRaise> raise_fence(Instant deadline) override {
-    if (parts_->syncguard) {
-      throw InvalidArgument(
-          "fences cannot be raised with this layout: each name has a counter of its own, which the "
-          "rest of the fleet writes too; set the counters by hand (INCRBY) while nobody uses them");
-    }
+    if (parts_->syncguard) refuse_to_raise_syncguard("INCRBY");
     return parts_->leases.raise_fence(deadline);
   }
 
@@ -162,11 +158,7 @@ class RedisEngine final : public Engine {
 std::unique_ptr<Engine> open(Env& env, EngineOptions const& options) {
   auto url = options.url;
   auto const syncguard = take_syncguard_options(url);
-  if (syncguard && options.instance != "default") {
-    throw InvalidArgument("the instance \"" + options.instance +
-                          "\" is not possible with layout=" + std::string(syncguard->layout->name) +
-                          ": a fleet is told from another by prefix= in the store's address");
-  }
+  if (syncguard) check_syncguard_instance(options.instance, syncguard->layout->name, "prefix=");
   auto const place = parse_place(url);
   if (syncguard && place.wait_replicas > 0) {
     throw InvalidArgument(

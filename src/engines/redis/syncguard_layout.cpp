@@ -22,7 +22,7 @@ constexpr std::size_t longest_key = 1000;
 /// ":id:" and a lock id.
 constexpr std::size_t index_reserve = 26;
 constexpr std::string_view index_start = "id:";
-constexpr std::string_view counter_start = "fence:";
+constexpr std::string_view counter_start = syncguard_counter_start;
 constexpr std::size_t lock_id_size = 22;
 
 [[noreturn]] void too_long(std::string_view prefix) {
@@ -95,18 +95,13 @@ std::string key_first(std::string_view prefix, std::string_view key) {
 // Fences of 19 digits are drawn in Lua too, whose numbers are exact up to 2^53 only: beyond that
 // the first revision would give the same one twice.
 constexpr auto layouts = std::to_array<SyncguardLayout>({
-    {.name = "syncguard",
-     .key = key_today,
-     .of_whole_key = true,
-     .fence_digits = 15,
-     .last_fence = Fence(900'000'000'000'000),
-     .warn_above = Fence(90'000'000'000'000)},
+    {.name = "syncguard", .key = key_today, .of_whole_key = true, .fences = syncguard_fences},
     {.name = "syncguard-19",
      .key = key_first,
      .of_whole_key = false,
-     .fence_digits = 19,
-     .last_fence = Fence(9'000'000'000'000'000),
-     .warn_above = Fence(900'000'000'000'000)},
+     .fences = {.digits = 19,
+                .last = Fence(9'000'000'000'000'000),
+                .warn_above = Fence(900'000'000'000'000)}},
 });
 
 std::string pattern_of(std::string_view text) {
@@ -123,14 +118,6 @@ std::string pattern_of(std::string_view text) {
 SyncguardLayout const* find_syncguard_layout(std::string_view name) {
   auto const* const found = std::ranges::find(layouts, name, &SyncguardLayout::name);
   return found == layouts.end() ? nullptr : found;
-}
-
-Capabilities syncguard_capabilities() {
-  return {.fencing = true,
-          .time = TimeAuthority::server,
-          .waiting = Waiting::polling,
-          .durability = Durability::single,
-          .embedded = false};
 }
 
 std::string syncguard_key(std::string_view prefix, std::string_view key, std::size_t limit,
@@ -156,17 +143,6 @@ std::string syncguard_hash(std::string_view key) {
     third = third * 2047 + unit * 7;
   });
   return fmt::format("{:08x}{:08x}{:08x}", first, second, third);
-}
-
-std::string_view lock_id(Owner const& owner) {
-  auto const text = std::string_view(owner.text());
-  return text.substr(std::min(owner.inbox().size() + 1, text.size()));
-}
-
-std::optional<Owner> owner_of(std::string_view lock_id) {
-  auto owner = Owner::parse(fmt::format("{}.{}", syncguard_inbox, lock_id));
-  if (!owner) return std::nullopt;
-  return std::move(*owner);
 }
 
 SyncguardKeys::SyncguardKeys(SyncguardLayout const& layout, std::string prefix)

@@ -12,9 +12,8 @@
 //
 // No I/O here. Lengths are bytes of UTF-8 unless said otherwise.
 
-#include <holt/capabilities.hpp>
-#include <holt/fence.hpp>
-#include <holt/lease.hpp>
+#include "base/syncguard.hpp"
+
 #include <holt/name.hpp>
 
 #include <cstdint>
@@ -32,9 +31,7 @@ struct SyncguardLayout {
   /// The counter's key and the index's value are made of the whole key of the lock; if not, of the
   /// name alone.
   bool of_whole_key;
-  unsigned fence_digits;
-  Fence last_fence;  ///< no grant has a higher one
-  Fence warn_above;  ///< grants above it come with a warning
+  SyncguardFences fences;
 };
 
 /// Null: there is no such layout.
@@ -43,11 +40,6 @@ struct SyncguardLayout {
 inline constexpr std::string_view syncguard_layouts = "syncguard, syncguard-19";
 
 inline constexpr std::string_view syncguard_prefix = "syncguard";
-/// The inbox of every owner here: there is no other part of an owner on the wire than its lock id.
-inline constexpr std::string_view syncguard_inbox = "syncguard";
-
-/// Server's clock, a counter per name, no line.
-[[nodiscard]] Capabilities syncguard_capabilities();
 
 /// `prefix:key`, or `prefix:` and a hash of it where that with `reserve` is longer than `limit`.
 [[nodiscard]] std::string syncguard_key(std::string_view prefix, std::string_view key,
@@ -55,11 +47,6 @@ inline constexpr std::string_view syncguard_inbox = "syncguard";
 
 /// SyncGuard's name for a key where it is not to be told: 24 hex digits of its UTF-16.
 [[nodiscard]] std::string syncguard_hash(std::string_view key);
-
-/// The part of an owner that is on the wire.
-[[nodiscard]] std::string_view lock_id(Owner const& owner);
-/// The owner with this lock id; nothing if that is none.
-[[nodiscard]] std::optional<Owner> owner_of(std::string_view lock_id);
 
 /// The keys of a fleet.
 class SyncguardKeys {

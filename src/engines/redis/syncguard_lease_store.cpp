@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engines/redis/syncguard_lease_store.hpp"
 
-#include "contracts/input_rules.hpp"
+#include "contracts/syncguard.hpp"
 #include "engines/redis/errors.hpp"
 #include "engines/redis/scripting.hpp"
 #include "redis_scripts.hpp"
@@ -11,30 +11,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 namespace holt::redis {
 namespace {
 
-using std::chrono::ceil;
-using std::chrono::milliseconds;
-
 constexpr std::size_t renewals_per_call = 128;  // so that no call keeps the server for long
 constexpr std::size_t lookups_per_call = 128;
 constexpr std::string_view keys_per_scan = "512";
-// Whatever a caller thinks "for ever" is: SyncGuard's scripts write times in 14 digits.
-constexpr std::int64_t longest_ms = std::int64_t{1} << 42U;
-
-std::int64_t ms(Nanos span) {
-  return std::clamp<std::int64_t>(ceil<milliseconds>(span).count(), 1, longest_ms);
-}
-
-[[noreturn]] void refuse(std::string_view what, SyncguardLayout const& layout,
-                         std::string_view instead) {
-  throw InvalidArgument(fmt::format("{} not possible with layout={}, which has no place for it: {}",
-                                    what, layout.name, instead));
-}
 
 [[noreturn]] void not_a_lock(std::string_view operation, std::string_view key) {
   throw failed(ErrorCode::internal, Outcome::not_applied, operation,
@@ -43,42 +27,13 @@ std::int64_t ms(Nanos span) {
                "remove the key when nobody needs it");
 }
 
-[[noreturn]] void used_up(Name const& name, SyncguardLayout const& layout) {
-  throw failed(ErrorCode::internal, Outcome::not_applied, "acquire",
-               fmt::format("the fences of \"{}\" are used up: its counter has reached {}",
-                           name.text(), layout.last_fence.decimal()),
-               "use another name for this lock, in all programs at once");
-}
-
-std::optional<Fence> parse_fence(std::string_view digits) {
-  std::uint64_t value = 0;
-  auto const [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
-  return Fence(value);
-}
-
-/// Nothing: not what SyncGuard writes.
 std::optional<LeaseInfo> info_of(ReplyView const& found) {
-  auto owner = owner_of(found[0].text());
-  auto name = Name::parse(found[1].text());
-  auto const fence = parse_fence(found[2].text());
-  if (!owner || !name || !fence) return std::nullopt;
-  return LeaseInfo{
-      .name = std::move(*name),
-      .owner = std::move(*owner),
-      .fence = *fence,
-      .offered = false,
-      .acquired_at = std::chrono::system_clock::time_point(milliseconds(found[3].integer())),
-      .ttl = milliseconds(found[4].integer()),
-      .expires_in = milliseconds(std::max<std::int64_t>(found[5].integer(), 0)),
-      .waiting = 0,
-      .note = {},
-      .broken = {}};
-}
-
-std::expected<void, Lost> answer_of(std::int64_t code) {
-  if (code == 1) return {};
-  return std::unexpected(Lost{code == -2 ? LossReason::expired : LossReason::taken, {}});
+  return syncguard_info({.lock_id = found[0].text(),
+                         .name = found[1].text(),
+                         .fence = found[2].text(),
+                         .acquired_ms = found[3].integer(),
+                         .ttl_ms = found[4].integer(),
+                         .left_ms = found[5].integer()});
 }
 
 }  // namespace
@@ -114,44 +69,35 @@ struct SyncguardLeaseStore::Listing {
 };
 
 LeaseGrant SyncguardLeaseStore::grant(Name const& name, std::string_view digits) const {
-  auto const fence = parse_fence(digits);
+  auto const fence = parse_syncguard_fence(digits);
   if (!fence) not_a_lock("acquire", keys_.lock(name.text()));
   LeaseGrant granted;
   granted.fences.push_back(*fence);
-  if (*fence > keys_.layout().warn_above) {
-    granted.warning = fmt::format("fence {} of at most {}: change the lock's name before they end",
-                                  fence->decimal(), keys_.layout().last_fence.decimal());
-  }
+  granted.warning = syncguard_warning(*fence, keys_.layout().fences);
   return granted;
 }
 
 asio::awaitable<std::expected<LeaseGrant, Busy>> SyncguardLeaseStore::acquire(LeaseRequest request,
                                                                               Instant deadline) {
-  check_request(request);
   auto const& layout = keys_.layout();
-  if (request.names.size() > 1) refuse("several names at once are", layout, "ask for one");
-  if (request.delay > Nanos(0)) refuse("a rest after an expiry is", layout, "leave it out");
-  if (request.priority != LeaseRequest::usual_priority) {
-    refuse("a priority is", layout, "leave it out");
-  }
+  check_syncguard_request(request, layout.name);
   auto const& name = request.names.front();
   keys_.check(name);
-  std::string const id(lock_id(request.owner));
+  std::string const id(syncguard_lock_id(request.owner));
   ScriptCall call(scripts::syncguard_acquire, 3, 6);
   call.add(keys_.lock(name.text())).add(keys_.index(id)).add(keys_.counter(name.text()));
-  call.add(id).add(ms(request.ttl)).add(keys_.indexed(name.text())).add(name.text());
-  call.add(layout.fence_digits).add(layout.last_fence.value());
+  call.add(id).add(syncguard_ms(request.ttl)).add(keys_.indexed(name.text())).add(name.text());
+  call.add(layout.fences.digits).add(layout.fences.last.value());
   Reply const reply = co_await run_script(connection_, call, Effect::writes, deadline);
   auto const code = (*reply)[0].integer();
   if (code == -1) not_a_lock("acquire", (*reply)[1].text());
-  if (code == -2) used_up(name, layout);
+  if (code == -2) {
+    throw failed(ErrorCode::internal, Outcome::not_applied, "acquire",
+                 syncguard_used_up(name, layout.fences), syncguard_used_up_hint);
+  }
   if (code == 1) co_return grant(name, (*reply)[1].text());
-  Busy busy;
-  // Whoever wrote it, the name is taken.
-  busy.holder = owner_of((*reply)[1].text()).value_or(Owner());
-  busy.fence = parse_fence((*reply)[2].text()).value_or(Fence());
-  busy.expires_in = milliseconds((*reply)[3].integer());
-  co_return std::unexpected(std::move(busy));
+  co_return std::unexpected(
+      syncguard_busy((*reply)[1].text(), (*reply)[2].text(), (*reply)[3].integer()));
 }
 
 asio::awaitable<std::vector<std::expected<void, Lost>>> SyncguardLeaseStore::renew(
@@ -164,15 +110,16 @@ asio::awaitable<std::vector<std::expected<void, Lost>>> SyncguardLeaseStore::ren
     auto const end = std::min(begin + renewals_per_call, renewals.size());
     ScriptCall call(scripts::syncguard_renew, 2 * (end - begin), 3 * (end - begin));
     for (auto i = begin; i < end; ++i) {
-      call.add(keys_.lock(renewals[i].name.text())).add(keys_.index(lock_id(renewals[i].owner)));
+      call.add(keys_.lock(renewals[i].name.text()))
+          .add(keys_.index(syncguard_lock_id(renewals[i].owner)));
     }
     for (auto i = begin; i < end; ++i) {
-      call.add(lock_id(renewals[i].owner)).add(ms(renewals[i].ttl));
+      call.add(syncguard_lock_id(renewals[i].owner)).add(syncguard_ms(renewals[i].ttl));
       call.add(keys_.indexed(renewals[i].name.text()));
     }
     Reply const reply = co_await run_script(connection_, call, Effect::writes, deadline);
     for (std::size_t i = 0; i < end - begin; ++i) {
-      answers.push_back(answer_of((*reply)[i].integer()));
+      answers.push_back(syncguard_answer((*reply)[i].integer()));
     }
   }
   co_return answers;
@@ -190,26 +137,23 @@ asio::awaitable<std::int64_t> SyncguardLeaseStore::let_go(Name name, std::string
 asio::awaitable<std::expected<void, Lost>> SyncguardLeaseStore::release(Name name, Owner owner,
                                                                         Instant deadline) {
   keys_.check(name);
-  std::string id(lock_id(owner));
+  std::string id(syncguard_lock_id(owner));
   std::int64_t const code = co_await let_go(std::move(name), std::move(id), deadline);
-  co_return answer_of(code);
+  co_return syncguard_answer(code);
 }
 
 /// In the name of the holder that was seen: if it changed meanwhile, the new one is looked at.
 asio::awaitable<BreakResult> SyncguardLeaseStore::break_lease(BreakRequest request,
                                                               Instant deadline) {
   keys_.check(request.name);
-  if (!request.now) {
-    refuse("asking a holder to stop is", keys_.layout(),
-           "wait until its lease ends, or free it at once with --now (BreakOptions::now)");
-  }
+  check_syncguard_break(request, keys_.layout().name);
   while (true) {
     std::optional<LeaseInfo> const held = co_await find(request.name, deadline);
     if (!held) co_return BreakResult::not_held;
     if (request.fence != Fence() && request.fence != held->fence) {
       co_return BreakResult::other_fence;
     }
-    std::string id(lock_id(held->owner));
+    std::string id(syncguard_lock_id(held->owner));
     std::int64_t const code = co_await let_go(request.name, std::move(id), deadline);
     if (code == 1 || code == -2) co_return BreakResult::freed;
   }
