@@ -84,6 +84,8 @@ class EngineTest : public testing::TestWithParam<EngineUnderTest> {
   Client client_{*store_};
 
   void advance(Nanos by) { store_->advance(by); }
+  /// So long that a lease of this ttl, taken just now, has ended.
+  void outlive(Nanos ttl) { advance(ttl + 1ms + store_->tolerance()); }
 };
 
 /// Makes the tests of `suite` run on every engine.

@@ -100,7 +100,7 @@ TEST_P(LeaseListing, EndedLeasesDoNotFillAPage) {
     client_.take("a" + std::to_string(i), client_.owner(), {.ttl = 500ms});
   }
   client_.take("z", client_.owner(), {.ttl = 60s});
-  advance(501ms);
+  outlive(500ms);
   EXPECT_EQ(names(client_.list("", "", 5)), (Names{"z"}));
 }
 

@@ -46,7 +46,7 @@ TEST_P(LeaseRenew, KeepsALeaseAliveForLongerThanItsTtl) {
 TEST_P(LeaseRenew, DoesNotBringBackWhatEnded) {
   auto const owner = client_.owner();
   client_.take("a", owner, {.ttl = 500ms});
-  advance(501ms);
+  outlive(500ms);
   auto const answer = client_.renew("a", owner);
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.error().reason, LossReason::expired);
@@ -114,11 +114,10 @@ TEST_P(LeaseRenew, IsNotForAnOffer) {
 }
 
 TEST_P(LeaseRenew, AnswersManyInTheOrderAsked) {
-  auto const owner = client_.owner();
-  client_.take("a", owner, {.ttl = 60s});
-  client_.take("c", owner, {.ttl = 60s});
   std::vector<LeaseRenewal> renewals;
-  for (auto const* name : {"a", "b", "c", "d"}) renewals.emplace_back(name, owner, 60s);
+  for (auto const* name : {"a", "b", "c", "d"}) renewals.emplace_back(name, client_.owner(), 60s);
+  client_.take("a", renewals[0].owner, {.ttl = 60s});
+  client_.take("c", renewals[2].owner, {.ttl = 60s});
   auto const answers =
       run(client_.engine().leases().renew(std::move(renewals), client_.deadline()));
   ASSERT_EQ(answers.size(), 4U);

@@ -55,7 +55,8 @@ class DebTest(unittest.TestCase):
             "holt-engine-redis": [r"/usr/lib/(\S+/)?holt/engines/holt-engine-redis\.so"],
             "holt-engine-postgres": [
                 r"/usr/lib/(\S+/)?holt/engines/holt-engine-postgres\.so",
-                "/usr/share/doc/holt-engine-postgres/roles.example.sql"],
+                "/usr/share/doc/holt-engine-postgres/roles.example.sql",
+                "/usr/share/doc/holt-engine-postgres/syncguard.example.sql"],
         }
         for name, patterns in wanted.items():
             files = self.files(name)

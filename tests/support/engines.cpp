@@ -2,6 +2,7 @@
 #include "support/engines.hpp"
 
 #include "support/postgres_stores.hpp"
+#include "support/postgres_syncguard_store.hpp"
 #include "support/redis_stores.hpp"
 #include "support/redis_syncguard_store.hpp"
 
@@ -64,7 +65,8 @@ std::vector<EngineUnderTest> engines_under_test(std::string_view suite) {
       {"module", make<ModuleTestStore>},
       {"redis", make<RedisTestStore>},
       {"postgres", make<PostgresTestStore>},
-      {"redis_syncguard", make<RedisSyncguardTestStore>, not_in_syncguard()},
+      {"redis_syncguard", make<RedisSyncguardTestStore>, not_in_redis_syncguard()},
+      {"postgres_syncguard", make<PostgresSyncguardTestStore>, not_in_syncguard()},
   };
   auto const whole = std::string(suite) + ".*";
   std::erase_if(engines, [&](auto const& engine) { return !engine.excluded(whole).empty(); });

@@ -66,6 +66,8 @@ class TestStore {
   [[nodiscard]] virtual Env& env() = 0;
   /// Lets time pass for the store: by setting its clock where that is possible, else by waiting.
   virtual void advance(std::chrono::nanoseconds by) = 0;
+  /// How much longer than its ttl a lease lives in it.
+  [[nodiscard]] virtual std::chrono::nanoseconds tolerance() const { return {}; }
   /// Whether its engine can tell that something has changed; if not, Engine::watch() answers null.
   [[nodiscard]] virtual bool hints_at_changes() const { return true; }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engines/postgres/engine.hpp"
 
+#include "contracts/syncguard.hpp"
 #include "engines/postgres/diagnose.hpp"
 #include "engines/postgres/lease_store.hpp"
 #include "engines/postgres/link.hpp"
@@ -9,6 +10,8 @@
 #include "engines/postgres/record_store.hpp"
 #include "engines/postgres/schema.hpp"
 #include "engines/postgres/signal_bus.hpp"
+#include "engines/postgres/syncguard_lease_store.hpp"
+#include "engines/postgres/syncguard_tables.hpp"
 #include "postgres_sql.hpp"
 
 #include <holt/error.hpp>
@@ -35,6 +38,15 @@ Pool::Greeting greeting(Place const& place, std::string const& instance) {
   return greeting;
 }
 
+/// What a fleet's layout has in place of the native stores. Records stay native: a fleet has none.
+struct SyncguardParts {
+  SyncguardParts(Env& env, Pool& pool, Pool& reads, Place const& place)
+      : leases(env, pool, reads, place) {}
+
+  SyncguardSignals signals;
+  SyncguardLeaseStore leases;
+};
+
 /// In the order in which they need each other: the last one goes first.
 struct Parts {
   Parts(Env& of, Place const& place, std::string const& instance)
@@ -44,6 +56,7 @@ struct Parts {
     if (place.read_at) reads.emplace(of, *place.read_at, place.pool, Pool::Greeting());
     leases.emplace(of, pool, reads ? *reads : pool, signals, place, instance);
     records.emplace(of, pool, place, instance);
+    if (place.syncguard) syncguard.emplace(of, pool, reads ? *reads : pool, place);
   }
   /// Calls under way end here, while all they use is there.
   ~Parts() {
@@ -62,6 +75,7 @@ struct Parts {
   PostgresSignalBus signals;
   std::optional<PostgresLeaseStore> leases;
   std::optional<PostgresRecordStore> records;
+  std::optional<SyncguardParts> syncguard;  ///< nothing: the native layout
 };
 
 class PostgresEngine final : public Engine {
@@ -83,10 +97,21 @@ class PostgresEngine final : public Engine {
   PostgresEngine(PostgresEngine const&) = delete;
   PostgresEngine& operator=(PostgresEngine const&) = delete;
 
-  LeaseStore& leases() override { return *parts_->leases; }
+  LeaseStore& leases() override {
+    if (parts_->syncguard) return parts_->syncguard->leases;
+    return *parts_->leases;
+  }
   RecordStore& records() override { return *parts_->records; }
-  SignalBus& signals() override { return parts_->signals; }
+  SignalBus& signals() override {
+    if (parts_->syncguard) return parts_->syncguard->signals;
+    return parts_->signals;
+  }
   [[nodiscard]] Capabilities capabilities() const override {
+    if (parts_->syncguard) {
+      auto can = syncguard_capabilities();
+      can.durability = level_;
+      return can;
+    }
     return {.fencing = true,
             .time = TimeAuthority::server,
             .waiting = place_.listens ? Waiting::line : Waiting::polling,
@@ -97,9 +122,17 @@ class PostgresEngine final : public Engine {
   void on_gone(std::function<void(std::string reason)> /*gone*/) override {}
   std::unique_ptr<ChangeWatch> watch(std::function<void()> /*changed*/) override { return nullptr; }
   asio::awaitable<std::vector<Finding>> diagnose(std::chrono::nanoseconds patience) override {
-    return postgres::diagnose(env_, place_, parts_->pool, parts_->signals, patience);
+    std::vector<Finding> findings =
+        co_await postgres::diagnose(env_, place_, parts_->pool, parts_->signals, patience);
+    if (parts_->syncguard) {
+      co_await add_syncguard_findings(env_, place_, parts_->pool, patience, findings);
+    }
+    co_return findings;
   }
   asio::awaitable<FenceRaise> raise_fence(Instant deadline) override {
+    if (parts_->syncguard) {
+      refuse_to_raise_syncguard("UPDATE " + place_.syncguard.counters + " SET fence = fence + …");
+    }
     return parts_->leases->raise_fence(deadline);
   }
 
@@ -116,7 +149,12 @@ class PostgresEngine final : public Engine {
 
 std::unique_ptr<Engine> open(Env& env, EngineOptions const& options) {
   auto place = parse_place(options.url);
+  if (place.syncguard) {
+    check_syncguard_instance(options.instance, place.syncguard.layout, "table_name=");
+    place.listens = false;
+  }
   Link link(env, place.settings);
+  if (place.syncguard) check_syncguard_tables(link, place, env.now() + migration_patience);
   prepare_schema(link, place, env.now() + migration_patience);
   return std::make_unique<PostgresEngine>(env, std::move(place), std::move(link), options.instance);
 }

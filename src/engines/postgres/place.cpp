@@ -182,14 +182,17 @@ void set(Settings& settings, std::string_view keyword, std::string value) {
   }
 }
 
-std::string in_schema(std::string_view text, std::string_view schema) {
-  constexpr std::string_view mark = "@schema@";
+std::string with_value(std::string_view text, std::string_view mark, std::string_view value) {
   std::string out;
   for (auto at = text.find(mark); at != std::string_view::npos; at = text.find(mark)) {
-    out.append(text.substr(0, at)).append(schema);
+    out.append(text.substr(0, at)).append(value);
     text.remove_prefix(at + mark.size());
   }
   return out.append(text);
+}
+
+std::string in_schema(std::string_view text, std::string_view schema) {
+  return with_value(text, "@schema@", schema);
 }
 
 Place parse_place(std::string_view url) {
@@ -215,6 +218,7 @@ Place parse_place(std::string_view url) {
   complete(place.settings);
   for (auto const& [name, value] : own) apply_option(place, name, value);
   if (place.pool.min > place.pool.max) refuse_address("pool_min is above pool_max");
+  check_syncguard_options(place.syncguard);
   return place;
 }
 
@@ -226,9 +230,11 @@ std::string Place::url() const {
   if (auto const service = setting(settings, "service"); !service.empty()) {
     text += fmt::format("?service={}", encoded(service));
   }
-  if (schema != "holt") {
-    text += fmt::format("{}schema={}", text.find('?') == std::string::npos ? '?' : '&', schema);
-  }
+  auto const add = [&text](std::string const& option) {
+    text += fmt::format("{}{}", text.find('?') == std::string::npos ? '?' : '&', option);
+  };
+  if (schema != "holt") add("schema=" + schema);
+  if (syncguard) add(to_query(syncguard));
   return text;
 }
 

@@ -5,6 +5,8 @@
 // (or postgresql://). It is libpq's URL with all that libpq knows: several hosts, sslmode,
 // passfile, service, host=/folder/of/socket. Options of our own: place_options.cpp.
 
+#include "engines/postgres/syncguard_options.hpp"
+
 #include <chrono>
 #include <optional>
 #include <string>
@@ -33,6 +35,7 @@ struct Place {
   bool listens = true;                ///< false: waiters ask by the clock
   std::optional<Settings> listen_at;  ///< where to listen, if not at `settings`
   std::optional<Settings> read_at;    ///< for listings alone: standbys, say
+  SyncguardOptions syncguard;         ///< true: leases are in a fleet's tables
 
   /// For people: canonical, without secrets. Parsed again it leads to the same store.
   [[nodiscard]] std::string url() const;
@@ -45,6 +48,9 @@ struct Place {
 [[nodiscard]] std::string_view setting(Settings const& settings, std::string_view keyword);
 void set(Settings& settings, std::string_view keyword, std::string value);
 
+/// `text` with the value in the place of each mark.
+[[nodiscard]] std::string with_value(std::string_view text, std::string_view mark,
+                                     std::string_view value);
 /// `text` with the name of the store's schema where it says "@schema@".
 [[nodiscard]] std::string in_schema(std::string_view text, std::string_view schema);
 

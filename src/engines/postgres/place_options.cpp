@@ -95,7 +95,7 @@ void refuse_address(std::string_view why) {
 
 bool apply_option(Place& place, std::string_view name, std::string const& value) {
   auto const* const option = std::ranges::find(options, name, &Option::name);
-  if (option == options.end()) return false;
+  if (option == options.end()) return apply_syncguard_option(place.syncguard, name, value);
   option->apply(place, value);
   return true;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "support/redis_syncguard_store.hpp"
+#include "support/syncguard_exclusions.hpp"
 
 #include <string_view>
 
@@ -11,10 +11,9 @@ constexpr std::string_view no_note = "the layout has no place for a note or a tt
 constexpr std::string_view no_delay = "the layout has no place for a delay";
 constexpr std::string_view no_break =
     "the layout cannot ask a holder to stop, only free with `now`";
-constexpr std::string_view no_instances = "the prefix takes the place of instances";
+constexpr std::string_view no_instances = "the prefix, or the tables, take the place of instances";
 constexpr std::string_view one_name = "the layout takes one name at a time";
 constexpr std::string_view own_counters = "the layout has a counter for each name, from 1 on";
-constexpr std::string_view gone = "what ended is gone: its owner cannot be told it was its own";
 
 }  // namespace
 
@@ -39,7 +38,6 @@ std::vector<Exclusion> not_in_syncguard() {
       {"LeaseRelease.LeavingAsTheFirstInLineOfAFreeNamePassesItOn", no_line},
       {"LeaseRenew.SetsTheEndToNowPlusTtl", no_note},
       {"LeaseRenew.KeepsTheFenceAndTheNote", no_note},
-      {"LeaseRenew.DoesNotBringBackWhatEnded", gone},
       {"LeaseRenew.DoesNotBringBackWhatEndedAndRests", no_delay},
       {"LeaseRenew.IsLostWhenBrokenAndSaysWhy", no_break},
       {"LeaseRenew.IsNotForAPlaceInLine", no_line},
