@@ -107,15 +107,15 @@ bench: ## run the benchmarks, ROUNDS=N times (default 3), and write docs/benchma
 
 compare: ## the peer that is no Debian package: SyncGuard, installed by npm in SYNCGUARD=FOLDER
 	$(install) build test compare
-	@test -d '$(SYNCGUARD)/node_modules/syncguard' -a -d '$(SYNCGUARD)/node_modules/ioredis' || { \
-	  echo "compare: SYNCGUARD=FOLDER must have syncguard and ioredis in node_modules" >&2; \
-	  exit 1; }
+	@for package in syncguard ioredis postgres; do \
+	  test -d '$(SYNCGUARD)'/node_modules/$$package || { \
+	    echo "compare: SYNCGUARD=FOLDER must have $$package in node_modules" >&2; exit 1; } done
 	@mkdir -p build/compare && cp tests/compare/holder.mjs build/compare/holder.mjs
 	@ln -sfn '$(abspath $(SYNCGUARD))/node_modules' build/compare/node_modules
 	@node -p "require('./build/compare/node_modules/syncguard/package.json').version" \
 	  >build/compare/version
 	$(sub) build/test/build.ninja
-	@$(call compile,build/test,holt holt_compare_holder holt_redis_module)
+	@$(call compile,build/test,holt holt_compare_holder holt_redis_module holt_postgres_module)
 	$(say) comparing what SyncGuard does with what docs/comparison.md says
 	@HOLT_BINARY=$(CURDIR)/build/test/holt \
 	  HOLT_COMPARE_HOLDER=$(CURDIR)/build/test/holt_compare_holder \

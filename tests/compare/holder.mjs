@@ -1,16 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-// Holds a lock by SyncGuard, for tests/compare: `node holder.mjs PORT TTL_MS RETRY_MS`. Says `holding
-// FENCE ARGUMENTS`, the number of arguments that lock() gave its function. Lets go when its stdin
-// ends. holder.cpp is the same with Holt.
+// Holds a lock by SyncGuard, for tests/compare: `node holder.mjs WHERE TTL_MS RETRY_MS`, WHERE the
+// port of a Redis or the URL of a PostgreSQL. Says `holding FENCE ARGUMENTS`, the number of arguments
+// that lock() gave its function. Lets go when its stdin ends. holder.cpp is the same with Holt.
 
 import { once } from "node:events";
-import Redis from "ioredis";
 import { lock } from "syncguard";
-import { createRedisBackend } from "syncguard/redis";
 
-const [port, ttlMs, retryDelayMs] = process.argv.slice(2).map(Number);
-const redis = new Redis({ port, host: "127.0.0.1" });
-const backend = createRedisBackend(redis);
+async function onRedis(port) {
+  const { default: Redis } = await import("ioredis");
+  const { createRedisBackend } = await import("syncguard/redis");
+  const redis = new Redis({ port: Number(port), host: "127.0.0.1" });
+  return [createRedisBackend(redis), () => redis.disconnect()];
+}
+
+async function onPostgres(url) {
+  const { default: postgres } = await import("postgres");
+  const { createPostgresBackend, setupSchema } = await import("syncguard/postgres");
+  const sql = postgres(url, { onnotice: () => {} });
+  await setupSchema(sql);
+  return [createPostgresBackend(sql), () => sql.end()];
+}
+
+const [where, ttl, retry] = process.argv.slice(2);
+const ttlMs = Number(ttl);
+const retryDelayMs = Number(retry);
+const open = where.startsWith("postgres:") ? onPostgres : onRedis;
+const [backend, close] = await open(where);
 const acquisition = {
   maxRetries: 1e6,
   timeoutMs: 1e8,
@@ -31,4 +46,4 @@ await lock(
   { key: "x", ttlMs, acquisition },
 );
 console.log("released");
-redis.disconnect();
+await close();

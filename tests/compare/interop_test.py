@@ -1,37 +1,39 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Holt in SyncGuard's layout beside SyncGuard itself, on one Redis: they exclude each other, see
-each other and go on with each other's fences. Needs $SYNCGUARD_HOLDER, which `make compare`
-makes."""
+"""Holt in SyncGuard's layout beside SyncGuard itself, on one Redis or PostgreSQL: they exclude each
+other, see each other and go on with each other's fences. Needs $SYNCGUARD_HOLDER, which
+`make compare` makes."""
 
 import json
 import os
+import pathlib
 import re
+import shutil
 import signal
 import subprocess
+import tempfile
 import unittest
 
 from compare_case import TTL, CompareCase
-from holt_case import BINARY
+from holt_case import BINARY, REPOSITORY
 from peers import free_port
 
 SYNCGUARD = os.environ.get("SYNCGUARD_HOLDER")
+TABLES = REPOSITORY / "src/engines/postgres/syncguard.example.sql"
 
 
-@unittest.skipUnless(SYNCGUARD, "run by `make compare`")
-class InteropTest(CompareCase):
-    def setUp(self):
-        super().setUp()
-        self.port = free_port()
-        self.popen("redis-server", "--port", self.port, "--bind", "127.0.0.1", "--save", "",
-                   "--appendonly", "no")
-        self.env["HOLT_STORE"] = f"redis://127.0.0.1:{self.port}?layout=syncguard"
-        self.wait_for(lambda: self.holt("lock", "list").returncode == 0, "redis to answer")
+class Interop:
+    """What is the same on both; `where` is what SyncGuard is told of the server."""
+
+    def use(self, where, url: str):
+        self.where = where
+        self.env["HOLT_STORE"] = f"{url}?layout=syncguard"
+        self.wait_for(lambda: self.holt("lock", "list").returncode == 0, "the store to answer")
 
     def syncguard(self, name: str) -> subprocess.Popen:
         """Takes the lock by SyncGuard when it can; its output goes to a file with this name."""
         with open(self.folder / name, "w") as out:
-            return self.popen("node", SYNCGUARD, self.port, TTL * 1000, 50, stdin=subprocess.PIPE,
+            return self.popen("node", SYNCGUARD, self.where, TTL * 1000, 50, stdin=subprocess.PIPE,
                               stdout=out)
 
     def said(self, name: str) -> str:
@@ -111,6 +113,45 @@ class InteropTest(CompareCase):
         self.wait_for(lambda: self.syncguard_fence("next"), "SyncGuard to hold the lock")
         self.assertEqual(self.syncguard_fence("next"), int(taken["fence"]) + 1)
         self.let_go(next_one)
+
+
+@unittest.skipUnless(SYNCGUARD, "run by `make compare`")
+class RedisInteropTest(Interop, CompareCase):
+    def setUp(self):
+        super().setUp()
+        port = free_port()
+        self.popen("redis-server", "--port", port, "--bind", "127.0.0.1", "--save", "",
+                   "--appendonly", "no")
+        self.use(port, f"redis://127.0.0.1:{port}")
+
+
+@unittest.skipUnless(SYNCGUARD, "run by `make compare`")
+class PostgresInteropTest(Interop, CompareCase):
+    def setUp(self):
+        super().setUp()
+        port = free_port()
+        url = f"postgres://postgres@127.0.0.1:{port}/postgres"
+        self.start_server(port)
+        psql = ["psql", "--quiet", "--set=ON_ERROR_STOP=1", f"--file={TABLES}", url]
+        made = lambda: subprocess.run(psql, capture_output=True).returncode == 0  # noqa: E731
+        self.wait_for(made, "PostgreSQL to answer")
+        self.use(url, url)
+
+    def start_server(self, port: int):
+        """It refuses to run as root: as the user postgres then."""
+        user = {"user": "postgres"} if os.geteuid() == 0 else {}
+        programs = max(pathlib.Path("/usr/lib/postgresql").glob("*/bin"))
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="holt-compare-"))
+        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+        if user:
+            shutil.chown(folder, "postgres")
+        options = {"cwd": folder, **user}
+        subprocess.run([programs / "initdb", "--no-sync", "--auth=trust", "--username=postgres",
+                        f"--pgdata={folder}/data"], check=True, capture_output=True, **options)
+        server = self.popen(programs / "postgres", "-D", folder / "data", "-p", port, "-k", folder,
+                            "-c", "listen_addresses=127.0.0.1", "-c", "fsync=off", **options)
+        self.addCleanup(server.wait, 30)
+        self.addCleanup(server.send_signal, signal.SIGINT)
 
 
 if __name__ == "__main__":
