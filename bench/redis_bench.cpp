@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lock pairs (fenced acquire and release, distinct names) per second on one Redis server: the
-// engine on its own loop, the whole library, the probe with the same scripts (redis_probe), and
-// peers in Node.js where they are installed (bench/peers/redis). Interleaved rounds; medians of the
-// rounds' ratios.
+// engine on its own loop, the whole library, the probe with the same scripts and with bare commands
+// (redis_probe), and peers in Node.js where they are installed (bench/peers/redis). Interleaved
+// rounds; medians of the rounds' ratios.
+//
+// redis_bench [CALLERS...]     how many at a time; 1 16 256 unless told
 
 #include "engines/redis/engine.hpp"
 #include "env/real_env.hpp"
@@ -38,6 +40,8 @@ struct Measured {
   double rate = 0;    ///< pairs per second
   double p50 = 0;     ///< seconds of a pair
   double cpu_us = 0;  ///< of the client, per pair
+  double pairs = 0;
+  double server_us = 0;  ///< of the server, per pair
 };
 
 /// Counts pairs of several workers while it lives.
@@ -51,7 +55,7 @@ class Meter {
   [[nodiscard]] Measured result() const {
     auto const pairs = static_cast<double>(times_.size());
     auto const span = std::chrono::duration<double>(BootClock::now() - start_).count();
-    return {pairs / span, median(times_), (cpu_seconds() - cpu_) / pairs * 1e6};
+    return {pairs / span, median(times_), (cpu_seconds() - cpu_) / pairs * 1e6, pairs};
   }
 
  private:
@@ -148,16 +152,28 @@ void write_file(std::filesystem::path const& path, std::string_view text) {
   std::ofstream(path) << text;
 }
 
+Measured measured_by(std::string const& line) {
+  return {field(line, "pairs_per_s"), field(line, "p50_us") * 1e-6, field(line, "cpu_us_per_pair"),
+          field(line, "pairs")};
+}
+
 Measured probe_round(Folder const& folder, int port, int workers) {
   std::string const keys =
       "holt:probe:{%h}:l:%n holt:probe:{%h}:q:%n holt:probe:{%h}:u:%n holt:probe:{%h}:t:%n "
       "holt:probe:{%h}:c holt:probe:{%h}:i";
-  auto const line = output_of(
+  return measured_by(output_of(
       fmt::format("{} {} {} {} {} '{}' '{}' {} '{}' '{}' 2>/dev/null", HOLT_REDIS_PROBE, port,
                   workers, 1, (folder.path() / "acquire.lua").string(), keys,
                   "%o %s0%s30000%s0%s1794799072486%s0%s0%s 35000 %e holt:probe:inbox: 1 %n",
-                  (folder.path() / "release.lua").string(), keys, "%o %n holt:probe:inbox: 1"));
-  return {field(line, "pairs_per_s"), field(line, "p50_us") * 1e-6, field(line, "cpu_us_per_pair")};
+                  (folder.path() / "release.lua").string(), keys, "%o %n holt:probe:inbox: 1")));
+}
+
+/// As little as a lock can be: nothing is checked, and there is no fence.
+Measured bare_round(int port, int workers) {
+  return measured_by(
+      output_of(fmt::format("{} {} {} {} - 'SET bare:%n %o NX PX 30000' '' - 'DEL bare:%n' '' "
+                            "2>/dev/null",
+                            HOLT_REDIS_PROBE, port, workers, 1)));
 }
 
 /// Where pairs.mjs of bench/peers/redis and its packages are; nothing: they are not installed.
@@ -173,7 +189,7 @@ Measured peer_round(std::filesystem::path const& folder, std::string const& peer
                     int workers) {
   auto const line = output_of(fmt::format("cd '{}' && node pairs.mjs {} 1 {} | grep {}",
                                           folder.string(), port, workers, peer));
-  return {field(line, "pairs_per_s"), field(line, "p50_us") * 1e-6, field(line, "cpu_us_per_pair")};
+  return measured_by(line);
 }
 
 using Series = std::map<std::string, std::vector<Measured>>;
@@ -193,63 +209,95 @@ double ratio(Series& series, std::string const& of, std::string const& to,
   return median(ratios);
 }
 
-void measure(int workers) {
-  test::RedisServer server(test::RedisOptions{});
+Series run_rounds(test::RedisServer const& server, int workers,
+                  std::optional<std::filesystem::path> const& installed) {
   Folder const folder;
   write_file(folder.path() / "acquire.lua", redis::scripts::acquire.text);
   write_file(folder.path() / "release.lua", redis::scripts::release.text);
   auto const url = server.url();
-  auto const installed = peers();
+  auto const port = server.port();
   Series series;
+  CommandStats stats(server);
+  auto const add = [&](std::string const& kind, auto const& round) {
+    auto const before = stats.cpu_seconds();
+    Measured measured = round();
+    measured.server_us = (stats.cpu_seconds() - before) / measured.pairs * 1e6;
+    series[kind].push_back(measured);
+  };
   for (int i = 0; i < rounds; ++i) {
-    series["probe"].push_back(probe_round(folder, server.port(), workers));
-    series["engine"].push_back(engine_round(url, workers));
-    series["async"].push_back(async_round(url, workers));
-    if (workers == 1) series["blocking"].push_back(blocking_round(url));
+    add("probe", [&] { return probe_round(folder, port, workers); });
+    add("bare", [&] { return bare_round(port, workers); });
+    add("engine", [&] { return engine_round(url, workers); });
+    add("async", [&] { return async_round(url, workers); });
+    if (workers == 1) add("blocking", [&] { return blocking_round(url); });
     for (auto const* peer : {"redlock", "ioredis"}) {
-      if (installed) series[peer].push_back(peer_round(*installed, peer, server.port(), workers));
+      if (!installed) continue;
+      add(peer, [&] { return peer_round(*installed, peer, port, workers); });
     }
   }
-  head(
-      fmt::format("Locks: pairs per second, Redis, {} at a time", workers),
-      "A pair is a fenced acquire and its release, distinct names, one connection. The probe sends "
-      "the\nsame scripts from a bare loop. 5 rounds of 1 s each, alternating. " +
-          settings_of(server) +
-          (installed ? ""
-                     : "\nThe peers, redlock 5 and ioredis, are not installed here: `npm install "
-                       "--prefix bench/peers/redis`\ndoes it; it needs Node.js."));
-  auto const rate = [&](std::string const& kind) {
-    return fmt::format("{:.0f}", median(values(series[kind], &Measured::rate)));
-  };
-  row("probe, pairs per second", rate("probe"));
-  row("engine / probe", ratio_text(ratio(series, "engine", "probe", &Measured::rate)),
-      "at least 0.9x");
-  row("engine, p50 of a pair / probe", ratio_text(ratio(series, "engine", "probe", &Measured::p50)),
-      workers == 1 ? "at most 1.2x" : "");
-  row("engine, CPU of the client per pair",
-      fmt::format("{:.2f} µs", median(values(series["engine"], &Measured::cpu_us))),
-      workers == 256 ? "at most 3 µs" : "");
-  row("probe, CPU of the client per pair",
-      fmt::format("{:.2f} µs", median(values(series["probe"], &Measured::cpu_us))));
-  row("coroutines of a user / probe", ratio_text(ratio(series, "async", "probe", &Measured::rate)));
-  if (workers == 1) {
-    row("blocking call / probe", ratio_text(ratio(series, "blocking", "probe", &Measured::rate)));
-  }
-  if (!installed) row("engine / redlock, engine / ioredis", "peers not installed");
+  return series;
+}
+
+void print_peers(Series& series, int workers) {
   for (auto const* peer : {"redlock", "ioredis"}) {
     if (series[peer].empty()) continue;
-    row(fmt::format("{}, pairs per second (no fence)", peer), rate(peer));
+    row(fmt::format("{}, pairs per second (no fence)", peer),
+        fmt::format("{:.0f}", median(values(series[peer], &Measured::rate))));
     row(fmt::format("engine / {}", peer),
         ratio_text(ratio(series, "engine", peer, &Measured::rate)),
         std::string_view(peer) != "redlock" ? ""
         : workers == 1                      ? "at least 2x"
                                             : "at least 3.5x");
+    row(fmt::format("bare pair / {}", peer),
+        ratio_text(ratio(series, "bare", peer, &Measured::rate)));
   }
+}
+
+void measure(int workers) {
+  test::RedisServer const server(test::RedisOptions{});
+  auto const installed = peers();
+  auto series = run_rounds(server, workers, installed);
+  head(fmt::format("Locks: pairs per second, Redis, {} at a time", workers),
+       "A pair is a fenced acquire and its release, distinct names, one connection. The probe\n"
+       "sends the same scripts from a bare loop, each call by itself. The bare pair is SET NX PX\n"
+       "and DEL from that loop, without script, check and fence: the most a client could reach.\n"
+       "5 rounds of 1 s each, alternating. " +
+           settings_of(server) +
+           (installed ? ""
+                      : "\nThe peers, redlock 5 and ioredis, are not installed here: `npm install "
+                        "--prefix bench/peers/redis`\ndoes it; it needs Node.js."));
+  auto const figure = [&](std::string const& kind, double Measured::* what) {
+    return median(values(series[kind], what));
+  };
+  auto const against = [&](std::string const& kind, std::string const& other,
+                           double Measured::* what) {
+    return ratio_text(ratio(series, kind, other, what));
+  };
+  row("probe, pairs per second", fmt::format("{:.0f}", figure("probe", &Measured::rate)));
+  row("engine / probe", against("engine", "probe", &Measured::rate), "at least 0.9x");
+  row("engine, p50 of a pair / probe", against("engine", "probe", &Measured::p50),
+      workers == 1 ? "at most 1.2x" : "");
+  for (auto const* const kind : {"engine", "probe", "bare"}) {
+    bool const aimed_at = workers == 256 && std::string_view(kind) == "engine";
+    row(fmt::format("{}, CPU of the client per pair", kind),
+        fmt::format("{:.2f} µs", figure(kind, &Measured::cpu_us)), aimed_at ? "at most 3 µs" : "");
+    row(fmt::format("{}, CPU of the server per pair", kind),
+        fmt::format("{:.2f} µs", figure(kind, &Measured::server_us)));
+  }
+  row("bare pair, pairs per second", fmt::format("{:.0f}", figure("bare", &Measured::rate)));
+  row("engine / bare pair", against("engine", "bare", &Measured::rate));
+  row("coroutines of a user / probe", against("async", "probe", &Measured::rate));
+  if (workers == 1) row("blocking call / probe", against("blocking", "probe", &Measured::rate));
+  if (!installed) row("engine / redlock, engine / ioredis", "peers not installed");
+  print_peers(series, workers);
 }
 
 }  // namespace
 }  // namespace holt::bench
 
-int main() {
-  for (int const workers : {1, 16, 256}) holt::bench::measure(workers);
+int main(int count, char** given) {
+  std::vector<int> asked;
+  for (int i = 1; i < count; ++i) asked.push_back(std::atoi(given[i]));
+  if (asked.empty()) asked = {1, 16, 256};
+  for (int const workers : asked) holt::bench::measure(workers);
 }

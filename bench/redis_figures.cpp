@@ -72,6 +72,12 @@ std::uint64_t CommandStats::of_clients() {
   return sum;
 }
 
+double CommandStats::cpu_seconds() {
+  auto const info = client_.text({"INFO", "cpu"});
+  return std::stod(test::info_field(info, "used_cpu_user")) +
+         std::stod(test::info_field(info, "used_cpu_sys"));
+}
+
 CommandStats::Calls CommandStats::of(std::string const& command) {
   return calls_in(client_.text({"INFO", "commandstats"}))[command];
 }

@@ -26,6 +26,8 @@ class CommandStats {
   };
   /// Of one command, named in lower case, by clients and scripts.
   Calls of(std::string const& command);
+  /// That the server has used.
+  double cpu_seconds();
 
  private:
   test::RedisClient client_;

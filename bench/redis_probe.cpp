@@ -5,7 +5,8 @@
 //
 // redis_probe PORT N SECONDS ACQUIRE.lua KEYS ARGS RELEASE.lua KEYS ARGS
 // KEYS and ARGS are words between spaces, in which %n is the worker's name, %h one of 64 shards in
-// hex, %o its owner (new for each pair), %s a space and %e nothing. Prints one line of JSON; on
+// hex, %o its owner (new for each pair), %s a space and %e nothing. With - for a script they are a
+// command themselves. Prints one line of JSON; on
 // stderr what the first acquire was answered, to see that it was granted.
 
 #include <hiredis/hiredis.h>
@@ -95,6 +96,12 @@ class Script {
  public:
   Script(Connection& connection, char const* path, std::string const& keys,
          std::string const& arguments) {
+    std::istringstream words(keys + " " + arguments);
+    words_.assign(std::istream_iterator<std::string>(words), {});
+    if (std::string_view(path) == "-") {
+      start_ = "*" + std::to_string(words_.size()) + "\r\n";
+      return;
+    }
     std::ifstream file(path);
     if (!file) throw std::runtime_error(std::string("cannot read ") + path);
     std::string const text(std::istreambuf_iterator<char>(file), {});
@@ -103,8 +110,6 @@ class Script {
     while (!(sha = connection.reply())) connection.read();
     std::istringstream counted(keys);
     auto const key_count = std::distance(std::istream_iterator<std::string>(counted), {});
-    std::istringstream words(keys + " " + arguments);
-    words_.assign(std::istream_iterator<std::string>(words), {});
     start_ = "*" + std::to_string(words_.size() + 3) + "\r\n" + bulk("EVALSHA") + bulk(sha->str) +
              bulk(std::to_string(key_count));
   }
@@ -148,7 +153,7 @@ class Script {
 /// The first number in a reply, as text.
 std::string first_number(redisReply const& reply) {
   if (reply.type == REDIS_REPLY_INTEGER) return std::to_string(reply.integer);
-  if (reply.type == REDIS_REPLY_STRING) return reply.str;
+  if (reply.type == REDIS_REPLY_STRING || reply.type == REDIS_REPLY_STATUS) return reply.str;
   return reply.elements == 0 ? "" : first_number(*reply.element[0]);
 }
 
@@ -173,6 +178,8 @@ class Probe {
     while (Clock::now() < until) turn(times);
     return times;
   }
+  /// How many pairs were begun.
+  [[nodiscard]] std::size_t pairs() const { return pairs_; }
   /// Lets them release what they hold.
   void end() {
     ending_ = true;
@@ -246,9 +253,9 @@ void measure(char** given) {
   auto const count = static_cast<double>(times.size());
   std::printf(
       "{\"peer\": \"probe\", \"concurrency\": %s, \"pairs_per_s\": %.0f, \"p50_us\": %.1f, "
-      "\"p99_us\": %.1f, \"cpu_us_per_pair\": %.2f}\n",
-      given[2], count / took, times[times.size() / 2], times[times.size() * 99 / 100],
-      used / count);
+      "\"p99_us\": %.1f, \"cpu_us_per_pair\": %.2f, \"pairs\": %zu}\n",
+      given[2], count / took, times[times.size() / 2], times[times.size() * 99 / 100], used / count,
+      probe.pairs());
 }
 
 }  // namespace
