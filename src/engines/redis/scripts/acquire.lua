@@ -14,7 +14,7 @@
 -- Most often one name is asked for that is free and that nobody waits for: no more than has to be
 -- done for that, and in the fewest steps.
 if #KEYS == 6 and ARGV[4] == '' and redis.call('EXISTS', KEYS[1], KEYS[2]) == 0 then
-  local n = redis.call('HINCRBY', KEYS[5], 'n', 1)
+  local n = redis.call('HINCRBY', KEYS[5], 'n', '1')
   if n > 1 and n <= 9007190664806400 then  -- last_number in numbers.lua
     redis.call('SET', KEYS[1], ARGV[1] .. ' ' .. string.format('%.0f', n) .. ARGV[2], 'PX', ARGV[3])
     redis.call('ZADD', KEYS[6], '0', ARGV[7])

@@ -9,8 +9,8 @@
 local record = redis.call('GET', KEYS[1])
 
 -- Most often it is held, does not rest afterwards, and nobody waits.
-if record and string.sub(record, 1, #ARGV[1] + 1) == ARGV[1] .. ' ' and
-   string.find(record, '^%d+ 0 %d+ 0 ', #ARGV[1] + 2) and
+if record and string.find(record, ARGV[1], 1, true) == 1 and
+   string.find(record, '^ %d+ 0 %d+ 0 ', #ARGV[1] + 1) and
    redis.call('EXISTS', KEYS[2]) == 0 and redis.call('PTTL', KEYS[1]) > keep then
   redis.call('DEL', KEYS[1])
   redis.call('ZREM', KEYS[6], ARGV[2])

@@ -6,23 +6,8 @@
 -- Atomic:  a script runs alone: each owner is compared in the step that moves the end.
 -- include keep.lua
 
--- One call has many leases, and keeps the server from everything else: the last ttl's texts are
--- made once, and most leases cost two commands.
-local usual, usual_record, usual_life
-
-local function renewed(lease, record, owner, ttl)
-  if not record or string.sub(record, 1, #owner + 1) ~= owner .. ' ' then return 0 end
-  if ttl ~= usual then
-    usual, usual_record = ttl, '^%d+ 0 ' .. ttl .. ' 0 %d+ %d+ 0\n'
-    usual_life = string.format('%.0f', ttl + keep)
-  end
-  -- Most often it is held with this ttl, does not rest afterwards, and was not broken.
-  if string.find(record, usual_record, #owner + 2) then
-    local left = redis.call('PTTL', lease) - keep
-    if left <= 0 then return 2 end
-    if left < ttl then redis.call('PEXPIRE', lease, usual_life) end
-    return 1
-  end
+-- Whatever a record says.
+local function renewed(lease, record, ttl)
   local head, state, was, delay, tail =
     string.match(record, '^(%S+ %d+ )(%d) (%d+) (%d+)( %d+ %d+ %d+\n.*)$')
   if state ~= '0' then return 0 end
@@ -44,10 +29,30 @@ local function renewed(lease, record, owner, ttl)
   return 1
 end
 
+-- One call has many leases, and keeps the server from everything else: the last ttl's texts are
+-- made once, and most leases cost two commands and two comparisons.
+local call, find = redis.call, string.find
+local usual, usual_record, usual_life, usual_text
 -- A stranger's key of another kind is no text: nobody's lease, and it costs others nothing.
-local records = redis.call('MGET', unpack(KEYS))
+local records = call('MGET', unpack(KEYS))
 local answer = {}
-for i, lease in ipairs(KEYS) do
-  answer[i] = renewed(lease, records[i], ARGV[i * 2 - 1], tonumber(ARGV[i * 2]))
+for i = 1, #KEYS do
+  local lease, record, owner, ttl = KEYS[i], records[i], ARGV[i * 2 - 1], ARGV[i * 2]
+  if ttl ~= usual then
+    usual, usual_record, usual_life = ttl, '^ %d+ 0 ' .. ttl .. ' 0 %d+ %d+ 0\n', ttl + keep
+    usual_text = string.format('%.0f', usual_life)
+  end
+  if not record or find(record, owner, 1, true) ~= 1 then
+    answer[i] = 0
+  elseif find(record, usual_record, #owner + 1) then
+    -- Most often it is held with this ttl, does not rest afterwards, and was not broken.
+    local left = call('PTTL', lease)
+    if left > keep and left < usual_life then call('PEXPIRE', lease, usual_text) end
+    answer[i] = left > keep and 1 or 2
+  elseif find(record, ' ', #owner + 1, true) == #owner + 1 then
+    answer[i] = renewed(lease, record, tonumber(ttl))
+  else
+    answer[i] = 0
+  end
 end
 return answer
