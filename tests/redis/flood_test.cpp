@@ -67,5 +67,23 @@ TEST(RedisFlood, WhatWaitsGoesOutWhenThereIsRoom) {
   EXPECT_EQ(ends.done, count);
 }
 
+/// It waits behind others for the socket, and goes out when that has room, late as it is.
+TEST(RedisFlood, WhatIsGivenUpBeforeItIsSentMayStillHappen) {
+  constexpr int count = 600;
+  RedisServer const server;
+  TcpProxy proxy(server.port());
+  RedisCaller caller(url_of(proxy), 60s);
+  Ends ends;
+  proxy.hold(Way::to_server);
+  put_many(caller, count, ends);
+  caller.set_patience(300ms);
+  auto const error = error_of([&] { (void)caller.put("late", "1"); });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->outcome(), Outcome::unknown);
+  proxy.pass();
+  ASSERT_TRUE(wait_until([&] { return ends.all() == count; }, 60s));
+  EXPECT_EQ(ends.done, count);
+}
+
 }  // namespace
 }  // namespace holt::test

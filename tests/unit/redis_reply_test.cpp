@@ -118,5 +118,27 @@ TEST(RedisReplyTest, AListTooDeepIsRefused) {
   EXPECT_NE(what_is_thrown(bytes), "nothing");
 }
 
+TEST(RedisReplyTest, PartsOfAListCanBeTakenOut) {
+  ReplyReader reader;
+  reader.feed("*4\r\n:7\r\n$-1\r\n*2\r\n:1\r\n+a\r\n:8\r\n");
+  Reply list = std::move(reader.next()).value();
+  Reply const nested = list.take(2);
+  EXPECT_EQ(nested->size(), 2U);
+  EXPECT_EQ((*nested)[1].text(), "a");
+  EXPECT_EQ(list.take(0)->integer(), 7);
+  EXPECT_TRUE(list.take(0).empty()) << "it is gone";
+  EXPECT_TRUE(list.take(1).empty()) << "nil";
+  EXPECT_EQ(list.take(3)->integer(), 8);
+  EXPECT_THROW(static_cast<void>(list.take(4)), std::exception);
+}
+
+TEST(RedisReplyTest, ARefusalSaysItsText) {
+  Reply const reply = Reply::refusal("NOSCRIPT No matching script.");
+  EXPECT_TRUE(reply->is_error());
+  EXPECT_EQ(reply->text(), "NOSCRIPT No matching script.");
+  EXPECT_FALSE(reply.empty());
+  EXPECT_TRUE(Reply().empty());
+}
+
 }  // namespace
 }  // namespace holt::redis

@@ -107,6 +107,15 @@ void Connection::start(Done done, std::string_view command, Effect effect,
   }
 }
 
+void Connection::start_with_others(Done done, Step const& step, Effect effect,
+                                   std::string_view operation, Instant deadline) {
+  if (state_->stage == State::Stage::ready && state_->may_gather()) {
+    state_->gather({std::move(done), operation, effect, deadline}, step);
+  } else {
+    start(std::move(done), step.alone().by_sha(), effect, operation, deadline);
+  }
+}
+
 asio::awaitable<TwoReplies> Connection::call_both(std::string command, std::string then,
                                                   std::string_view operation, Instant deadline) {
   auto const first = std::make_shared<std::optional<Answer>>();

@@ -10,6 +10,7 @@
 // All of it on Env::executor(), but for the constructor and the destructor.
 
 #include "contracts/env.hpp"
+#include "engines/redis/batch.hpp"
 #include "engines/redis/place.hpp"
 #include "engines/redis/reply.hpp"
 
@@ -107,6 +108,20 @@ class Connection {
         initiate, asio::deferred, this, command, effect, operation, deadline);
   }
 
+  /// The same for a step that is sent together with those that others ask for in the same turn of
+  /// the loop. Each has its own answer, deadline and outcome, and those of one name keep their
+  /// order. An empty reply: it was not decided and changed nothing, so its alone() must be called.
+  /// `step` stays until this is awaited.
+  auto call_with_others(Step const& step, Effect effect, std::string_view operation,
+                        Instant deadline) {
+    auto const initiate = [](auto done, Connection* self, Step const* what, Effect does,
+                             std::string_view for_what, Instant until) {
+      self->start_with_others(std::move(done), *what, does, for_what, until);
+    };
+    return asio::async_initiate<asio::deferred_t const, void(Answer)>(
+        initiate, asio::deferred, this, &step, effect, operation, deadline);
+  }
+
   /// Two commands in a row, of which the first writes. If the first reply is an error the second
   /// may be missing. Throws EngineError where there is none in time.
   asio::awaitable<TwoReplies> call_both(std::string command, std::string then,
@@ -121,6 +136,8 @@ class Connection {
   struct State;
   void start(Done done, std::string_view command, Effect effect, std::string_view operation,
              Instant deadline);
+  void start_with_others(Done done, Step const& step, Effect effect, std::string_view operation,
+                         Instant deadline);
 
   std::shared_ptr<State> state_;
 };

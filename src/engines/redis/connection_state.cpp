@@ -9,6 +9,7 @@
 #include <boost/asio/post.hpp>
 
 #include <algorithm>
+#include <iterator>
 
 namespace holt::redis {
 namespace {
@@ -19,7 +20,6 @@ constexpr std::size_t max_in_flight_bytes = std::size_t{64} << 20U;
 constexpr std::size_t max_waiting = 100'000;
 constexpr std::size_t max_waiting_bytes = std::size_t{256} << 20U;
 constexpr std::chrono::milliseconds longest_pause{1000};
-constexpr std::chrono::seconds look_every{2};  // whether this is still the master
 
 /// Whether this server is the wrong one now. In a cluster other nodes have the rest of the keys,
 /// and what is under way here goes on.
@@ -146,6 +146,9 @@ void Connection::State::lose(EngineError const& because) {
   in_flight_bytes = 0;
   waiting_bytes = 0;
   auto failing = std::exchange(in_flight, {});
+  for (auto& gathered : std::exchange(gathering, {})) {
+    std::ranges::move(gathered.calls, std::back_inserter(failing));
+  }
   auto behind = std::exchange(waiting, {});
   fail_waiters(why);
   for (auto& call : failing) fail(call, why);
@@ -267,11 +270,16 @@ void Connection::State::transmit_waiting() {
 
 /// What is asked for in one turn of the loop goes out together.
 void Connection::State::transmit(Call call, std::string_view bytes) {
+  end_gathering();
   out += bytes;
   call.size = bytes.size();
   in_flight_bytes += bytes.size();
   in_flight.push_back(std::move(call));
   ++unsent;
+  flush_soon();
+}
+
+void Connection::State::flush_soon() {
   if (std::exchange(flushing, true)) return;
   asio::post(env.executor(), [self = shared_from_this()] {
     self->flushing = false;
@@ -280,6 +288,7 @@ void Connection::State::transmit(Call call, std::string_view bytes) {
 }
 
 void Connection::State::flush() {
+  end_gathering();
   if (!writing.empty() || out.empty() || !socket) return;
   auto const now = env.now();
   for (; unsent > 0; --unsent) in_flight[in_flight.size() - unsent].sent = now;
@@ -346,11 +355,15 @@ void Connection::State::answer(Reply reply) {
   auto call = std::move(in_flight.front());
   in_flight.pop_front();
   in_flight_bytes -= call.size;
-  transmit_waiting();
   bool const leave = reply->is_error() && stage == Stage::ready && leaves(reply->text(), place);
   std::optional<EngineError> const why =
       leave ? std::optional(refused(call.operation, reply->text())) : std::nullopt;
-  if (call.done) call.done(std::move(reply));
+  if (call.sharers > 1) {
+    answer_all(std::move(call), std::move(reply));
+  } else {
+    transmit_waiting();
+    if (call.done) call.done(std::move(reply));
+  }
   if (why) lose(*why);
 }
 
@@ -407,8 +420,9 @@ void Connection::State::look_at_clock() {
   };
   for (auto& call : in_flight) {
     if (!is_late(call)) continue;
-    give_up(call, no_answer(call.operation,
-                            call.may_have_happened() ? Outcome::unknown : Outcome::not_applied));
+    // Also where it was not sent yet: it will be.
+    give_up(call, no_answer(call.operation, call.effect == Effect::writes ? Outcome::unknown
+                                                                          : Outcome::not_applied));
     if (last_received < call.sent) silent = true;
   }
   for (auto& [call, bytes] : waiting) {

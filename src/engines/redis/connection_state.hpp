@@ -26,7 +26,8 @@ namespace holt::redis {
 
 struct Connection::State : std::enable_shared_from_this<State> {
   static constexpr std::chrono::milliseconds first_pause{10};
-  static constexpr std::chrono::seconds trust_for{4};  ///< so long a call need not wait for a look
+  static constexpr std::chrono::seconds look_every{2};  ///< whether this is still the master
+  static constexpr std::chrono::seconds trust_for{4};   ///< so long a call need not wait for a look
 
   /// A call on its way.
   struct Call {
@@ -34,12 +35,19 @@ struct Connection::State : std::enable_shared_from_this<State> {
     std::string_view operation;
     Effect effect = Effect::reads;
     Instant deadline;
-    std::size_t size = 0;  ///< in bytes
-    Instant sent{};        ///< none yet: it is in `out`
+    std::size_t size = 0;     ///< in bytes, with those that share its reply
+    std::size_t sharers = 1;  ///< so many calls from this one on have one reply, a list
+    Instant sent{};           ///< none yet: it is in `out`
 
     [[nodiscard]] bool may_have_happened() const {
       return sent != Instant() && effect == Effect::writes;
     }
+  };
+  /// Calls that were asked for in this turn and go out as one.
+  struct Gathering {
+    Batch batch;
+    std::vector<Call> calls;
+    bool unknown = false;  ///< the server did not know the script
   };
   /// One that there was no room for yet.
   struct WaitingCall {
@@ -80,11 +88,17 @@ struct Connection::State : std::enable_shared_from_this<State> {
   void submit(Call call, std::string_view bytes);
   [[nodiscard]] bool room_for(std::size_t bytes) const;
   void transmit(Call call, std::string_view bytes);
+  [[nodiscard]] bool may_gather() const { return waiting.empty() && room_for(0); }
+  void gather(Call call, Step const& step);
+  void end_gathering();
+  void end_gathering(Gathering& gathered);
+  void flush_soon();
   void transmit_waiting();
   void flush();
   void read();
   void take(std::string_view bytes);
   void answer(Reply reply);
+  void answer_all(Call first, Reply reply);
 
   [[nodiscard]] EngineError no_answer(std::string_view operation, Outcome outcome) const;
   [[nodiscard]] EngineError no_connection(std::string_view operation) const;
@@ -119,10 +133,11 @@ struct Connection::State : std::enable_shared_from_this<State> {
   ReplyReader reader;
   std::array<char, 64 * 1024> received{};
   Instant last_received;
-  std::string out;         ///< to be written
-  std::string writing;     ///< being written; empty: nothing is
-  bool flushing = false;   ///< a flush is about to come
-  std::size_t unsent = 0;  ///< calls at the end of in_flight that are only in `out`
+  std::string out;                   ///< to be written
+  std::string writing;               ///< being written; empty: nothing is
+  bool flushing = false;             ///< a flush is about to come
+  std::size_t unsent = 0;            ///< calls at the end of in_flight that are only in `out`
+  std::vector<Gathering> gathering;  ///< one for each kind of step; empty between turns
   std::deque<Call> in_flight;
   std::size_t in_flight_bytes = 0;
   std::deque<WaitingCall> waiting;

@@ -36,6 +36,10 @@ class Keys {
   void add_lease(std::string_view name, ScriptCall& call) const;
   void add_until(std::string_view name, ScriptCall& call) const;
 
+  /// What the keys of a name's shard begin with: as long for each name.
+  [[nodiscard]] std::string const& start_of(std::string_view name) const {
+    return starts_[shard_of(name)];
+  }
   [[nodiscard]] std::string lease(std::string_view name) const { return of(name, "l:"); }
   [[nodiscard]] std::string counter(unsigned shard) const { return starts_[shard] + "c"; }
   [[nodiscard]] std::string names(unsigned shard) const { return starts_[shard] + "i"; }

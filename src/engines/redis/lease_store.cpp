@@ -17,35 +17,12 @@
 namespace holt::redis {
 namespace {
 
-using std::chrono::ceil;
 using std::chrono::milliseconds;
 
 constexpr std::size_t renewals_per_call = 128;  // so that no call keeps the server for long
 constexpr std::uint64_t grants_per_sweep = 4096;
+constexpr std::chrono::seconds alone_for{1};
 constexpr std::uint64_t fences_added = std::uint64_t{1} << 32U;  // as scripts/raise_fence.lua does
-// Whatever a caller thinks "for ever" is: sums of times stay exact in a script.
-constexpr std::int64_t longest_ms = std::int64_t{1} << 42U;
-
-std::int64_t ms(Nanos span) {
-  return std::clamp<std::int64_t>(ceil<milliseconds>(span).count(), 0, longest_ms);
-}
-
-/// By how much a lease's key outlives the lease: what scripts/keep.lua says to all scripts.
-consteval std::int64_t kept_by_scripts() {
-  constexpr std::string_view mark = "local keep = ";
-  auto const& text = scripts::renew.text;
-  std::int64_t kept = 0;
-  for (auto at = text.find(mark) + mark.size(); text.at(at) != '\n'; ++at) {
-    kept = kept * 10 + (text.at(at) - '0');
-  }
-  return kept;
-}
-constexpr std::int64_t keep_ms = kept_by_scripts();
-static_assert(keep_ms >= 1000 && keep_ms <= 60'000);
-
-std::int64_t key_life_ms(LeaseRequest const& request) {
-  return ms(request.ttl) + ms(request.delay) + keep_ms;
-}
 
 std::int64_t wall_ms(Env& env) {
   return std::chrono::duration_cast<milliseconds>(env.wall().time_since_epoch()).count();
@@ -143,29 +120,45 @@ void RedisLeaseStore::checked(std::vector<Name> const& names) {
   for (auto const& name : names) checked_.set(shard_of(name.text()));
 }
 
-ScriptCall RedisLeaseStore::acquire_call(LeaseRequest const& request) {
-  auto const& names = request.names;
-  auto const ticket_ttl = request.ticket_ttl > Nanos(0) ? request.ticket_ttl : request.ttl;
-  ScriptCall call(scripts::acquire, names.size() * Keys::of_a_name, 6 + names.size());
-  for (auto const& name : names) keys_.add_all(name.text(), call);
-  call.add(request.owner.text());
-  // A record as scripts/line.lua tells, from the fence on.
-  call.add(" 0 ", Digits(ms(request.ttl)), " ", Digits(ms(request.delay)), " ",
-           Digits(wall_ms(env_)), " ", Digits(request.request.size()), " 0\n", request.request,
-           request.note);
-  call.add(key_life_ms(request)).add(identity_for(names)).add(keys_.inbox_channel());
-  if (request.stand_in_line) {
-    call.add(exact(), " ", Digits(ms(ticket_ttl)), " ", Digits(request.priority));
-  } else {
-    call.add(exact());
+AcquireStep RedisLeaseStore::acquire_step(LeaseRequest const& request) {
+  return {keys_, request, wall_ms(env_), {identity_for(request.names), exact()}};
+}
+
+bool RedisLeaseStore::joins_others(std::string_view name) const {
+  if (servers_.are_cluster()) return false;
+  auto const until = alone_until_[hash_of(name) % alone_until_.size()];
+  return until == Instant() || until < env_.now();
+}
+
+bool RedisLeaseStore::joins_others(LeaseRequest const& request) {
+  return request.names.size() == 1 && !request.stand_in_line &&
+         joins_others(request.names.front().text()) && identity_for(request.names).empty();
+}
+
+void RedisLeaseStore::not_with_others(std::string_view name) {
+  if (servers_.are_cluster()) return;
+  alone_until_[hash_of(name) % alone_until_.size()] = env_.now() + alone_for;
+}
+
+/// What came of a step with others; empty: it has to be asked for alone.
+Reply RedisLeaseStore::decided(Answer answer, std::string_view name, std::string_view operation) {
+  Reply reply = reply_of(std::move(answer));
+  if (reply.empty()) {
+    not_with_others(name);
+  } else if (is_unknown_script(*reply)) {
+    return {};
+  } else if (reply->is_error()) {
+    throw refused(operation, reply->text());
   }
-  for (auto const& name : names) call.add(name.text());
-  return call;
+  return reply;
 }
 
 asio::awaitable<std::expected<LeaseGrant, Busy>> RedisLeaseStore::acquire(LeaseRequest request,
                                                                           Instant deadline) {
   check_request(request);
+  if (request.stand_in_line) {
+    for (auto const& name : request.names) not_with_others(name.text());
+  }
   // Whoever stands in line must be reachable, or the line would take it for dead.
   if (request.stand_in_line && request.owner.inbox() == signals_.inbox()) {
     co_await signals_.reachable(deadline);
@@ -175,12 +168,19 @@ asio::awaitable<std::expected<LeaseGrant, Busy>> RedisLeaseStore::acquire(LeaseR
   } else if (!writes_.servers().one().is_ready()) {
     co_await writes_.servers().one().ready("acquire", deadline);
   }
-  ScriptCall const call = acquire_call(request);
+  auto const& name = request.names.front().text();
   DurableWrites::Written written;
   if (writes_.waits()) {
+    ScriptCall const call = acquire_step(request).alone();
     written = co_await writes_.run(call, drawing, deadline);
   } else {
-    written.reply = co_await run_script(servers_, call, drawing, deadline);
+    if (joins_others(request)) {
+      AcquireStep const step = acquire_step(request);
+      Answer answer = co_await servers_.one().call_with_others(step, Effect::writes,
+                                                               scripts::acquire.name, deadline);
+      written.reply = decided(std::move(answer), name, scripts::acquire.name);
+    }
+    if (written.reply.empty()) written.reply = co_await acquire_alone(request, deadline);
   }
   Reply const reply = std::move(written.reply);
   checked(request.names);
@@ -197,6 +197,14 @@ asio::awaitable<std::expected<LeaseGrant, Busy>> RedisLeaseStore::acquire(LeaseR
                    [](std::exception_ptr) {});
   }
   co_return grant;
+}
+
+asio::awaitable<Reply> RedisLeaseStore::acquire_alone(LeaseRequest const& request,
+                                                      Instant deadline) {
+  co_await know_server(scripts::acquire.name, deadline);
+  ScriptCall const call = acquire_step(request).alone();
+  Reply reply = co_await run_script(servers_, call, drawing, deadline);
+  co_return reply;
 }
 
 /// Releases what was granted and not confirmed; whether somebody may hold it still.
@@ -273,7 +281,7 @@ asio::awaitable<void> RedisLeaseStore::renew_some(std::vector<LeaseRenewal> cons
                                                   Instant deadline) {
   ScriptCall call(scripts::renew, which.size(), 2 * which.size());
   for (auto const i : which) keys_.add_lease(renewals[i].name.text(), call);
-  for (auto const i : which) call.add(renewals[i].owner.text()).add(ms(renewals[i].ttl));
+  for (auto const i : which) call.add(renewals[i].owner.text()).add(script_ms(renewals[i].ttl));
   auto purpose = writing;
   purpose.divides = which.size() > 1;
   DurableWrites::Written written;
@@ -322,16 +330,28 @@ std::string_view RedisLeaseStore::identity() {
 
 asio::awaitable<std::expected<void, Lost>> RedisLeaseStore::release(Name name, Owner owner,
                                                                     Instant deadline) {
-  co_await know_server("release", deadline);
-  ScriptCall call(scripts::release, Keys::of_a_name, 5);
-  keys_.add_all(name.text(), call);
-  call.add(owner.text()).add(name.text()).add(keys_.inbox_channel()).add(exact());
-  call.add(identity());
-  Reply const reply = co_await run_script(servers_, call, drawing, deadline);
+  co_await know_server(scripts::release.name, deadline);
+  ReleaseStep const step(keys_, name, owner, {identity(), exact()});
+  Reply reply;
+  if (joins_others(name.text())) {
+    Answer answer = co_await servers_.one().call_with_others(step, Effect::writes,
+                                                             scripts::release.name, deadline);
+    reply = decided(std::move(answer), name.text(), scripts::release.name);
+  }
+  if (reply.empty()) reply = co_await release_alone(name, owner, deadline);
   auto const answer = reply->integer();
   if (answer == 1) co_return std::expected<void, Lost>();
   Lost lost{answer == 2 ? LossReason::expired : LossReason::taken, {}};
   co_return std::unexpected(std::move(lost));
+}
+
+asio::awaitable<Reply> RedisLeaseStore::release_alone(Name const& name, Owner const& owner,
+                                                      Instant deadline) {
+  co_await know_server(scripts::release.name, deadline);
+  ReleaseStep const step(keys_, name, owner, {identity(), exact()});
+  ScriptCall const call = step.alone();
+  Reply reply = co_await run_script(servers_, call, drawing, deadline);
+  co_return reply;
 }
 
 asio::awaitable<BreakResult> RedisLeaseStore::break_lease(BreakRequest request, Instant deadline) {

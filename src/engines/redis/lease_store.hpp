@@ -6,6 +6,7 @@
 #include "engines/redis/chunks.hpp"
 #include "engines/redis/durable.hpp"
 #include "engines/redis/layout.hpp"
+#include "engines/redis/lease_steps.hpp"
 #include "engines/redis/servers.hpp"
 #include "engines/redis/signal_bus.hpp"
 
@@ -36,7 +37,15 @@ class RedisLeaseStore final : public LeaseStore {
   asio::awaitable<FenceRaise> raise_fence(Instant deadline);
 
  private:
-  ScriptCall acquire_call(LeaseRequest const& request);
+  AcquireStep acquire_step(LeaseRequest const& request);
+  /// Whether one script decides it together with what others ask for. Not for names that were
+  /// waited for lately: there is more to do, which only the script for one does.
+  [[nodiscard]] bool joins_others(std::string_view name) const;
+  [[nodiscard]] bool joins_others(LeaseRequest const& request);
+  void not_with_others(std::string_view name);
+  Reply decided(Answer answer, std::string_view name, std::string_view operation);
+  asio::awaitable<Reply> acquire_alone(LeaseRequest const& request, Instant deadline);
+  asio::awaitable<Reply> release_alone(Name const& name, Owner const& owner, Instant deadline);
   std::string_view identity_for(std::vector<Name> const& names);
   asio::awaitable<void> know_server(std::string_view operation, Instant deadline);
   std::string_view identity();
@@ -77,6 +86,8 @@ class RedisLeaseStore final : public LeaseStore {
   std::uint64_t generation_ = 0;  ///< the connection that `checked_` is about
   std::bitset<shards> checked_;   ///< shards whose counters know this server
   std::array<std::string, shards> sweep_from_;
+  /// Until when names with this hash go alone.
+  std::array<Instant, 1024> alone_until_{};
 };
 
 }  // namespace holt::redis

@@ -8,6 +8,7 @@
 #include <new>
 #include <span>
 #include <stdexcept>
+#include <utility>
 
 namespace holt::redis {
 namespace {
@@ -61,6 +62,21 @@ ReplyView ReplyView::operator[](std::size_t index) const {
 }
 
 Reply::Reply(redisReply* owned) : reply_(owned), view_(owned) {}
+
+Reply Reply::refusal(std::string_view text) {
+  ReplyReader reader;
+  reader.feed("-");
+  reader.feed(text);
+  reader.feed("\r\n");
+  return std::move(reader.next()).value();
+}
+
+Reply Reply::take(std::size_t index) {
+  if (index >= view_.size()) unexpected("a list that long");
+  auto& part = std::span(reply_->element, reply_->elements)[index];
+  if (part == nullptr || part->type == REDIS_REPLY_NIL) return {};
+  return Reply(std::exchange(part, nullptr));
+}
 
 void Reply::Free::operator()(redisReply* reply) const noexcept { freeReplyObject(reply); }
 

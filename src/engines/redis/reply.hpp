@@ -46,6 +46,14 @@ class Reply {
   [[nodiscard]] ReplyView const& operator*() const { return view_; }
   [[nodiscard]] ReplyView const* operator->() const { return &view_; }
 
+  /// An error reply that says this.
+  [[nodiscard]] static Reply refusal(std::string_view text);
+
+  /// There is none.
+  [[nodiscard]] bool empty() const { return !reply_; }
+  /// Takes a part out of a list; empty, if that is nil.
+  [[nodiscard]] Reply take(std::size_t index);
+
  private:
   struct Free {
     void operator()(redisReply* reply) const noexcept;

@@ -14,7 +14,8 @@ constexpr std::size_t usual_word = 40;
 // Most calls reserve just this, so that a call finds the memory that the last one has left.
 constexpr std::size_t usual_size = 800;
 
-/// What comes before the first key.
+}  // namespace
+
 void append_head(std::string& bytes, std::string_view verb, std::string_view script,
                  std::size_t keys, std::size_t words) {
   append_count(bytes, 3 + keys + words);
@@ -23,7 +24,9 @@ void append_head(std::string& bytes, std::string_view verb, std::string_view scr
   append_word(bytes, {Digits(keys)});
 }
 
-}  // namespace
+bool is_unknown_script(ReplyView const& reply) {
+  return reply.is_error() && reply.text().starts_with("NOSCRIPT");
+}
 
 ScriptCall::ScriptCall(Script const& script, std::size_t keys, std::size_t words)
     : script_(&script), keys_(keys), words_(words), missing_(keys + words) {

@@ -14,6 +14,13 @@ namespace holt::redis {
 
 struct Script;  // redis_scripts.hpp has them all
 
+/// What comes before the first key: EVALSHA with the script's SHA, or EVAL with its text.
+void append_head(std::string& bytes, std::string_view verb, std::string_view script,
+                 std::size_t keys, std::size_t words);
+
+/// Whether a server says that it does not know a script by its SHA.
+[[nodiscard]] bool is_unknown_script(ReplyView const& reply);
+
 class ScriptCall {
  public:
   ScriptCall(Script const& script, std::size_t keys, std::size_t words);

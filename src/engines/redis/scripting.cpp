@@ -33,10 +33,6 @@ asio::awaitable<Reply> run_on_cluster(Cluster& cluster, unsigned shard, std::str
 
 }  // namespace
 
-bool is_unknown_script(ReplyView const& reply) {
-  return reply.is_error() && reply.text().starts_with("NOSCRIPT");
-}
-
 asio::awaitable<Reply> run_script(Connection& connection, ScriptCall const& call, Effect effect,
                                   Instant deadline) {
   if (!connection.is_ready()) co_await connection.ready(call.name(), deadline);

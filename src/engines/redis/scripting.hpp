@@ -22,9 +22,6 @@ asio::awaitable<Reply> run_script(Connection& connection, ScriptCall const& call
 asio::awaitable<Reply> run_script(Servers& servers, ScriptCall const& call, Purpose purpose,
                                   Instant deadline);
 
-/// Whether a server says that it does not know a script by its SHA.
-[[nodiscard]] bool is_unknown_script(ReplyView const& reply);
-
 /// A plain command, the same ways. `key`: one of its keys, or any text with a shard in it.
 asio::awaitable<Reply> run_command(Connection& connection, std::string bytes, Effect effect,
                                    std::string_view operation, Instant deadline);
