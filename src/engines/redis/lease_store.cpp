@@ -175,7 +175,7 @@ asio::awaitable<std::expected<LeaseGrant, Busy>> RedisLeaseStore::acquire(LeaseR
     written = co_await writes_.run(call, drawing, deadline);
   } else {
     if (joins_others(request)) {
-      AcquireStep const step = acquire_step(request);
+      AcquireStep const step(keys_, request, wall_ms(env_), {{}, exact()});
       Answer answer = co_await servers_.one().call_with_others(step, Effect::writes,
                                                                scripts::acquire.name, deadline);
       written.reply = decided(std::move(answer), name, scripts::acquire.name);
@@ -318,7 +318,7 @@ asio::awaitable<void> RedisLeaseStore::renew_each(std::vector<LeaseRenewal> cons
 /// Whom identity() is about is known once connected. On a cluster every call that draws is
 /// announced by itself.
 asio::awaitable<void> RedisLeaseStore::know_server(std::string_view operation, Instant deadline) {
-  if (servers_.are_cluster() || servers_.one().is_ready()) co_return;
+  if (knows_server()) co_return;
   co_await servers_.one().ready(operation, deadline);
 }
 
@@ -330,7 +330,8 @@ std::string_view RedisLeaseStore::identity() {
 
 asio::awaitable<std::expected<void, Lost>> RedisLeaseStore::release(Name name, Owner owner,
                                                                     Instant deadline) {
-  co_await know_server(scripts::release.name, deadline);
+  // A coroutine costs more than this look.
+  if (!knows_server()) co_await know_server(scripts::release.name, deadline);
   ReleaseStep const step(keys_, name, owner, {identity(), exact()});
   Reply reply;
   if (joins_others(name.text())) {

@@ -47,6 +47,7 @@ class RedisLeaseStore final : public LeaseStore {
   asio::awaitable<Reply> acquire_alone(LeaseRequest const& request, Instant deadline);
   asio::awaitable<Reply> release_alone(Name const& name, Owner const& owner, Instant deadline);
   std::string_view identity_for(std::vector<Name> const& names);
+  [[nodiscard]] bool knows_server() { return servers_.are_cluster() || servers_.one().is_ready(); }
   asio::awaitable<void> know_server(std::string_view operation, Instant deadline);
   std::string_view identity();
   void checked(std::vector<Name> const& names);
