@@ -81,8 +81,7 @@ TEST(RedisFlood, WhatIsGivenUpBeforeItIsSentMayStillHappen) {
   ASSERT_TRUE(error);
   EXPECT_EQ(error->outcome(), Outcome::unknown);
   proxy.pass();
-  ASSERT_TRUE(wait_until([&] { return ends.all() == count; }, 60s));
-  EXPECT_EQ(ends.done, count);
+  EXPECT_TRUE(wait_until([&] { return ends.all() == count; }, 60s));
 }
 
 }  // namespace

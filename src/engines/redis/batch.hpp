@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Calls of callers that do not know of each other as one call of a script that answers each: one
-// command and one reply serve many, which costs the server and us half as much. Bytes only, no I/O.
+// command and one reply serve many, which costs the server much less. Bytes only, no I/O.
 
 #include "engines/redis/script_call.hpp"
 

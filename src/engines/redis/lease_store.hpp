@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// LeaseStore on Redis, native layout: each call is one script, scripts/*.lua. On Env::executor().
+// LeaseStore on Redis, native layout: each call is one script, scripts/*.lua, or shares one with
+// others of the same turn. On Env::executor().
 
 #include "contracts/lease_store.hpp"
 #include "engines/redis/chunks.hpp"
