@@ -20,7 +20,9 @@ constexpr int most_steps = 40;
 constexpr int steps_at_once = 4;  // MOVED and ASK: then even those are taken slowly
 constexpr std::chrono::milliseconds first_pause{5};
 constexpr std::chrono::milliseconds longest_pause{200};
-constexpr std::chrono::seconds look_every{5};       // while there are calls
+constexpr std::chrono::seconds look_every{5};  // while there are calls
+// Less than it takes to replace a dead master, let alone to move a slot there and back.
+constexpr std::chrono::seconds introduced_for{2};
 constexpr std::chrono::seconds look_on_connect{1};  // a node that is gone takes long to connect to
 
 bool is_trouble_of_connection(EngineError const& error) {
@@ -134,8 +136,8 @@ asio::awaitable<TwoReplies> Cluster::State::send(Node& node, Journey const& jour
     co_await connection->ready(journey.operation, journey.deadline, Retry::never);
   }
   TwoReplies replies;
-  Introduced const here{node.number, connection->server().generation};
-  if (journey.purpose.draws && introduced[journey.shard] != here) {
+  if (journey.purpose.draws && !is_introduced(journey.shard, node)) {
+    Introduced const here{node.number, connection->server().generation, env.now()};
     replies.first = co_await introduce(node, journey);
     // The counter is elsewhere, or not yet anywhere: so is what would be drawn from it.
     bool const elsewhere = replies.first->is_error() && replies.first->text().starts_with("ASK ");
@@ -153,6 +155,13 @@ asio::awaitable<TwoReplies> Cluster::State::send(Node& node, Journey const& jour
                                              journey.deadline);
   }
   co_return replies;
+}
+
+/// The slot may have gone to a server that lost numbers and come back, unseen by us: not for ever.
+bool Cluster::State::is_introduced(unsigned shard, Node const& node) const {
+  auto const& last = introduced[shard];
+  return last.node == node.number && last.generation == node.connection->server().generation &&
+         env.now() < last.at + introduced_for;
 }
 
 /// Tells the shard's counter on which server it is.

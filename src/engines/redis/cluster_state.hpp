@@ -35,11 +35,11 @@ struct Cluster::State : std::enable_shared_from_this<State> {
     std::uint64_t id = 0;
     bool for_map = false;
   };
-  /// On which connection a shard's counter was told the server's identity.
+  /// On which connection a shard's counter was told the server's identity, and when.
   struct Introduced {
     std::uint64_t node = 0;
     std::uint64_t generation = 0;
-    friend bool operator==(Introduced const&, Introduced const&) = default;
+    Instant at{};
   };
 
   State(Env& of, Place const& where, Keys const& with);
@@ -47,6 +47,7 @@ struct Cluster::State : std::enable_shared_from_this<State> {
   // Calls: cluster.cpp.
   asio::awaitable<TwoReplies> travel(Journey journey);
   asio::awaitable<TwoReplies> send(Node& node, Journey const& journey);
+  [[nodiscard]] bool is_introduced(unsigned shard, Node const& node) const;
   asio::awaitable<Reply> introduce(Node& node, Journey const& journey);
   [[nodiscard]] bool take(Journey& journey, Node& node, Redirect const& redirect);
   asio::awaitable<void> pause(Journey& journey, EngineError const& otherwise);
