@@ -216,7 +216,7 @@ void Cluster::State::wake(bool all) {
 
 void Cluster::State::close() {
   closed = true;
-  on_change = nullptr;
+  on_change.clear();
   constexpr std::string_view why = "the client was closed";
   wake(true);
   if (auto const last = asker) last->end(why);
@@ -297,6 +297,19 @@ bool Cluster::has_master(Endpoint const& at) const {
          std::ranges::find(state_->map->masters(), at) != state_->map->masters().end();
 }
 
-void Cluster::on_change(std::function<void()> changed) { state_->on_change = std::move(changed); }
+std::vector<Endpoint> Cluster::owners() const {
+  std::vector<Endpoint> found;
+  for (auto const& node : state_->owners) {
+    if (!node || std::ranges::find(found, node->at) != found.end()) continue;
+    found.push_back(node->at);
+  }
+  return found;
+}
+
+void Cluster::refresh() { state_->start_look(); }
+
+void Cluster::on_change(std::function<void()> changed) {
+  state_->on_change.push_back(std::move(changed));
+}
 
 }  // namespace holt::redis

@@ -62,7 +62,11 @@ class Cluster {
   /// Some living node to listen to; another one each time.
   [[nodiscard]] Endpoint any_node();
   [[nodiscard]] bool has_master(Endpoint const& at) const;
-  /// Called when the map has changed.
+  /// The masters that have shards of this instance, each once; none while the map is not known.
+  [[nodiscard]] std::vector<Endpoint> owners() const;
+  /// Has the map read anew, soon; nobody waits for it.
+  void refresh();
+  /// Called when the map has changed, beside those that were given before.
   void on_change(std::function<void()> changed);
 
  private:

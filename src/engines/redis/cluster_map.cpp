@@ -149,7 +149,8 @@ void Cluster::State::apply(SlotMap found) {
     if (std::ranges::find(masters, nodes[i]->at) == masters.end()) retire(i);
   }
   drop_retired();
-  if (changed && on_change) on_change();
+  if (!changed) return;
+  for (auto const& tell : on_change) tell();
 }
 
 std::shared_ptr<Cluster::State::Node> Cluster::State::node_at(Endpoint const& at) {

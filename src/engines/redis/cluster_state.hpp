@@ -80,7 +80,7 @@ struct Cluster::State : std::enable_shared_from_this<State> {
   bool looking = false;
   Instant looked_at;
   std::shared_ptr<Connection> asker;  ///< to a node that is only asked for the map
-  std::function<void()> on_change;
+  std::vector<std::function<void()>> on_change;
 
   std::vector<std::shared_ptr<Node>> nodes;
   std::vector<std::shared_ptr<Node>> retired;

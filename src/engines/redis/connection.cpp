@@ -35,9 +35,15 @@ void Connection::end(std::string_view why) {
   if (state_->closed) return;
   state_->lost = nullptr;
   state_->push = nullptr;
-  state_->lose(failed(ErrorCode::service_unavailable, Outcome::unknown, "leave", why));
+  auto const error = failed(ErrorCode::service_unavailable, Outcome::unknown, "leave", why);
+  auto waiters = std::exchange(state_->waiters, {});
+  state_->lose(error);
   state_->stage = State::Stage::closed;
   state_->closed = true;
+  // There is no next attempt that they could wait for.
+  for (auto& waiter : waiters) {
+    waiter.done(no_reply(failed(error.code(), Outcome::not_applied, waiter.operation, why)));
+  }
 }
 
 void Connection::find_by(std::function<Endpoint()> find) { state_->find = std::move(find); }

@@ -59,14 +59,13 @@ struct Parts {
       : keys(instance),
         servers(env, place, keys),
         signals(env, place, servers, keys),
+        changes(env, place, servers, keys),
         writes(env, place, keys, servers),
         leases(env, servers, writes, signals, keys),
-        records(servers, writes, keys) {
-    if (!servers.are_cluster()) changes.emplace(env, place, servers.one(), keys);
-  }
+        records(servers, writes, keys) {}
   /// Calls under way end here, while all they use is there.
   ~Parts() {
-    if (changes) changes->close();
+    changes.close();
     signals.close();
     writes.servers().close();
     servers.close();
@@ -77,7 +76,7 @@ struct Parts {
   Keys keys;
   Servers servers;
   RedisSignalBus signals;
-  std::optional<ChangeHints> changes;  ///< nothing: a cluster has no hints
+  ChangeHints changes;
   DurableWrites writes;
   RedisLeaseStore leases;
   RedisRecordStore records;
@@ -131,8 +130,8 @@ class RedisEngine final : public Engine {
   [[nodiscard]] std::string const& url() const override { return url_; }
   void on_gone(std::function<void(std::string reason)> /*gone*/) override {}
   std::unique_ptr<ChangeWatch> watch(std::function<void()> changed) override {
-    if (parts_->syncguard || !parts_->changes) return nullptr;
-    return parts_->changes->watch(std::move(changed));
+    if (parts_->syncguard) return nullptr;
+    return parts_->changes.watch(std::move(changed));
   }
   asio::awaitable<std::vector<Finding>> diagnose(std::chrono::nanoseconds patience) override {
     std::vector<Finding> findings =
