@@ -49,7 +49,7 @@ class Watch {
 
   /// What happened since the last call, in order of names, those of one name in order of time;
   /// waits for it up to `wait` or until `stop` fires, then answers nothing. The first call does not
-  /// wait: it answers what there is. Throws EngineError; `aborted` when the client is closed.
+  /// wait. Throws EngineError: `aborted` when closed; a store that is away is waited for, a minute.
   std::vector<LeaseEvent> next(std::chrono::milliseconds wait = wait_forever,
                                std::stop_token stop = {});
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "primitives/watcher.hpp"
 
+#include <holt/error.hpp>
+
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -11,6 +13,7 @@ namespace {
 constexpr std::uint32_t page_size = 1000;
 constexpr std::chrono::seconds without_hints{1};
 constexpr std::chrono::milliseconds shortest_rest{20};
+constexpr std::chrono::milliseconds rest_while_away{500};
 constexpr int rest_per_look = 5;
 
 }  // namespace
@@ -41,7 +44,7 @@ asio::awaitable<std::vector<LeaseEvent>> Watcher::next(Instant give_up, Nanos pa
       co_await stopped_.wait_until(std::min(give_up, rests_until_));
       if (stop.stop_requested()) break;
     }
-    auto events = co_await look(patience);
+    auto events = co_await look_again(patience);
     if (!events.empty()) co_return events;
   }
   co_return std::vector<LeaseEvent>();
@@ -60,6 +63,27 @@ asio::awaitable<std::vector<LeaseEvent>> Watcher::look(Nanos patience) {
   rests_until_ =
       looked_at_ + std::max<Nanos>(shortest_rest, rest_per_look * (looked_at_ - started));
   co_return view_.update(std::move(leases), looked_at_, env_.wall());
+}
+
+/// Answers nothing while the store is away.
+asio::awaitable<std::vector<LeaseEvent>> Watcher::look_again(Nanos patience) {
+  auto const started = env_.now();
+  std::vector<LeaseEvent> events;
+  std::optional<EngineError> error;
+  try {
+    events = co_await look(patience);
+  } catch (EngineError const& thrown) {
+    error = thrown;
+  }
+  if (!error) {
+    away_since_.reset();
+    co_return events;
+  }
+  if (!away_since_) away_since_ = started;
+  if (!error->retryable() || env_.now() - *away_since_ >= longest_absence) throw *error;
+  rests_until_ = env_.now() + rest_while_away;
+  hint_.set();
+  co_return events;
 }
 
 Instant Watcher::next_look() const {

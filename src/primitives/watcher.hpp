@@ -14,7 +14,9 @@
 
 #include <boost/asio/awaitable.hpp>
 
+#include <chrono>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -23,17 +25,21 @@ namespace holt {
 
 class Watcher {
  public:
+  static constexpr std::chrono::seconds longest_absence{60};
+
   /// Hints count from here on. `engine` must outlive it.
   Watcher(Env& env, Engine& engine, std::string prefix);
 
   /// What happened since the last call; waits for it until `give_up` or until `stop` fires, then
   /// answers nothing. The first call does not wait. Each question to the store has `patience`.
-  /// One caller at a time. Throws EngineError.
+  /// One caller at a time. Throws EngineError; of a store that is away for a while (a failover, a
+  /// restart) only after `longest_absence`, or if it was not there at the first call.
   asio::awaitable<std::vector<LeaseEvent>> next(Instant give_up, Nanos patience,
                                                 std::stop_token stop);
 
  private:
   asio::awaitable<std::vector<LeaseEvent>> look(Nanos patience);
+  asio::awaitable<std::vector<LeaseEvent>> look_again(Nanos patience);
   [[nodiscard]] Instant next_look() const;
 
   Env& env_;
@@ -45,6 +51,7 @@ class Watcher {
   bool looked_ = false;
   Instant looked_at_;
   Instant rests_until_;
+  std::optional<Instant> away_since_;     ///< nothing: the last look went well
   std::unique_ptr<ChangeWatch> changes_;  ///< goes first: it sets hint_
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hints of change on Redis: who may have them, what they cost, and that they come back.
 
+#include "primitives/watcher.hpp"
 #include "redis/store_behind_proxy.hpp"
 #include "support/redis_stores.hpp"
 
@@ -97,6 +98,37 @@ TEST(RedisChanges, ManyAtOnceAreFewHints) {
   auto const took = std::chrono::duration_cast<std::chrono::milliseconds>(BootClock::now() - start);
   EXPECT_GE(watched.hints(), 1);
   EXPECT_LE(watched.hints(), took.count() / 5 + 2);
+}
+
+/// A restart takes longer than one call waits.
+TEST(RedisChanges, AWatchWaitsForAServerThatIsAway) {
+  RedisServer server({.append_only = true});
+  auto client = open(server.url(), {.timeout = 100ms});
+  auto watch = client.watch();
+  EXPECT_TRUE(watch.next().empty());
+  server.kill();
+  EXPECT_TRUE(watch.next(1s).empty()) << "no error either";
+  server.start();
+  RedisCaller other(server.url());
+  other.take("x", other.owner());
+  EXPECT_TRUE(wait_until([&] { return watch.next(1s).size() == 1; }, 20s));
+}
+
+TEST(RedisChanges, AWatchDoesNotWaitForEver) {
+  RedisTestStore store;
+  auto const engine = store.open();
+  Watcher watcher(store.env(), *engine, "");
+  auto const next = [&](Nanos wait) {
+    return run(watcher.next(store.env().now() + wait, 100ms, std::stop_token()));
+  };
+  EXPECT_TRUE(next(1s).empty());
+  store.server().kill();
+  EXPECT_TRUE(next(2s).empty());
+  store.advance(Watcher::longest_absence);
+  auto const error = error_of([&] { (void)next(10s); });
+  ASSERT_TRUE(error);
+  EXPECT_TRUE(error->retryable());
+  EXPECT_NE(error->reason().find("127.0.0.1"), std::string::npos) << error->reason();
 }
 
 /// Then watchers look by themselves.
