@@ -41,7 +41,9 @@ TEST_P(LeaseConcurrency, NoFenceIsGivenTwice) {
   std::set<Fence> fences;
   on_threads(8, [&](int thread) {
     for (int i = 0; i < 25; ++i) {
-      auto const fence = client_.take(Name(std::to_string(thread * 100 + i)), client_.owner());
+      // Braces: all of them in one shard, which has one counter.
+      Name const name("{shard}" + std::to_string(thread * 100 + i));
+      auto const fence = client_.take(name, client_.owner());
       std::scoped_lock const lock(mutex);
       EXPECT_TRUE(fences.insert(fence).second);
     }

@@ -21,21 +21,6 @@ using testing::HasSubstr;
 /// Its nodes move slots and die.
 class RedisClusterInTrouble : public RedisClusterStore {};
 
-/// Takes the name as soon as that can be done.
-Fence take_when_possible(Client& client, Name const& name, Owner const& owner) {
-  std::optional<Fence> fence;
-  EXPECT_TRUE(wait_until([&] {
-    try {
-      auto const granted = client.acquire(name, owner, {.ttl = 30s});
-      if (granted) fence = granted->fences.at(0);
-    } catch (EngineError const& error) {
-      EXPECT_TRUE(error.retryable()) << error.what();
-    }
-    return fence.has_value();
-  }));
-  return fence.value_or(Fence());
-}
-
 TEST_F(RedisClusterInTrouble, AMovedSlotIsFollowed) {
   ClusterStore store(cluster());
   Client client(store);
@@ -220,6 +205,56 @@ TEST_F(RedisClusterInTrouble, FencesThatTheNewMasterNeverHeardOfAreNotGivenAgain
   EXPECT_FALSE(client.renew(name, holder)) << "its holder is told";
   old.start();
   EXPECT_TRUE(wait_until([&] { return old.command({"ROLE"}).items.at(0).text == "slave"; }));
+  cluster().await_ok();
+}
+
+/// A client that called nothing meanwhile sees the shard where it always was. The server that had
+/// it in between drew numbers and died; its replica had heard neither of them nor of the server.
+TEST_F(RedisClusterInTrouble, FencesGrowAlsoWhenASlotWasAwayUnseenAndNumbersAreLost) {
+  ClusterStore store(cluster());
+  Client idle(store);
+  Client busy(store);
+  auto& home = *masters().at(0);
+  auto& away = other_than(home);
+  auto const name = name_on(busy, home);
+  auto const first = idle.owner();
+  idle.take(name, first);
+  auto const slot = slot_of(name.text());
+  ASSERT_TRUE(idle.release(name, first));
+
+  auto& replica = replica_of(away);
+  cluster().move_slot(slot, away);
+  auto const number = std::to_string(slot);
+  ASSERT_TRUE(wait_until(
+      [&] { return replica.command({"CLUSTER", "COUNTKEYSINSLOT", number}).integer > 0; }));
+  replica.freeze();
+  away.command({"CLIENT", "KILL", "TYPE", "replica"});
+  Fence forgotten;
+  for (int i = 0; i < 20; ++i) {
+    auto const owner = busy.owner();
+    forgotten = busy.take(name, owner);
+    ASSERT_TRUE(busy.release(name, owner));
+  }
+  away.kill();
+  replica.thaw();
+  EXPECT_TRUE(wait_until(
+      [&] {
+        try {
+          return &cluster().master_of(slot) == &replica;
+        } catch (ServerFailed const&) {
+          return false;
+        }
+      },
+      60s));
+  cluster().await_ok();
+  cluster().move_slot(slot, home);
+  auto const owner = idle.owner();
+  auto const after = idle.take(name, owner);
+  EXPECT_GT(after, forgotten);
+  EXPECT_TRUE(idle.release(name, owner));
+  EXPECT_GT(take_when_possible(busy, name, busy.owner()), after);
+  away.start();
+  EXPECT_TRUE(wait_until([&] { return away.command({"ROLE"}).items.at(0).text == "slave"; }));
   cluster().await_ok();
 }
 

@@ -4,6 +4,7 @@
 
 #include "contract/engine_test.hpp"
 #include "support/servers/redis_cluster.hpp"
+#include "support/servers/wait_until.hpp"
 
 #include <holt/error.hpp>
 
@@ -11,33 +12,41 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace holt::test {
 
-/// A cluster on the machine's clock, which replaces dead masters.
-class ClusterStore final : public TestStore {
+/// A store by its address alone, on the machine's clock.
+class TestStoreAt : public TestStore {
  public:
-  explicit ClusterStore(RedisCluster& cluster, std::string options = {})
-      : cluster_(cluster), options_(std::move(options)) {}
-  [[nodiscard]] std::string url() const override { return cluster_.url() + options_; }
+  explicit TestStoreAt(std::string url) : url_(std::move(url)) {}
+  [[nodiscard]] std::string url() const override { return url_; }
   [[nodiscard]] Env& env() override { return env_; }
   void advance(std::chrono::nanoseconds by) override { env_.advance(by); }
 
  private:
-  RedisCluster& cluster_;
-  std::string options_;
+  std::string const url_;
   TestEnv env_;
+};
+
+/// A cluster on the machine's clock, which replaces dead masters.
+class ClusterStore final : public TestStoreAt {
+ public:
+  explicit ClusterStore(RedisCluster const& cluster, std::string const& options = {},
+                        std::string const& credentials = {})
+      : TestStoreAt(cluster.url(credentials) + options) {}
 };
 
 /// One cluster for all tests, emptied for each.
 class RedisClusterStore : public testing::Test {
  protected:
-  static void SetUpTestSuite() {
+  static void SetUpTestSuite() { start({}); }
+  static void start(RedisOptions options) {
     use_built_modules();
-    cluster_ = std::make_unique<RedisCluster>();
+    cluster_ = std::make_unique<RedisCluster>(std::move(options));
   }
   static void TearDownTestSuite() { cluster_.reset(); }
   void SetUp() override { cluster_->flush(); }
@@ -73,8 +82,8 @@ class RedisClusterStore : public testing::Test {
   static RedisServer& replica_of(RedisServer const& master) {
     for (std::size_t i = 0; i < RedisCluster::size; ++i) {
       auto const role = cluster().node(i).command({"ROLE"});
-      if (role.items.at(0).text != "slave" || role.items.at(2).integer != master.port()) continue;
-      return cluster().node(i);
+      if (role.items.at(0).text != "slave") continue;
+      if (role.items.at(2).integer == cluster().port_of(master)) return cluster().node(i);
     }
     throw ServerFailed("it has no replica");
   }
@@ -104,6 +113,21 @@ class RedisClusterStore : public testing::Test {
  private:
   static inline std::unique_ptr<RedisCluster> cluster_;
 };
+
+/// Takes the name as soon as that can be done.
+inline Fence take_when_possible(Client& client, Name const& name, Owner const& owner) {
+  std::optional<Fence> fence;
+  EXPECT_TRUE(wait_until([&] {
+    try {
+      auto const granted = client.acquire(name, owner, {.ttl = 30s});
+      if (granted) fence = granted->fences.at(0);
+    } catch (EngineError const& error) {
+      EXPECT_TRUE(error.retryable()) << error.what();
+    }
+    return fence.has_value();
+  }));
+  return fence.value_or(Fence());
+}
 
 /// What is said by whatever does not do it.
 template <class Work>

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include <algorithm>
+#include <array>
 #include <ostream>
 
 namespace holt::test {
@@ -43,6 +44,13 @@ std::vector<Exclusion> not_on_a_cluster() {
   return {{"LeaseLine.AWaiterWhoseProcessIsGoneIsSkippedAtOnce", why},
           {"LeaseLine.NothingStaysWhenAllWaitersAreGone", why}};
 }
+
+/// Suites that together send every command there is. What only the others show does not depend on
+/// rights or on TLS, and six nodes take seconds to start.
+constexpr auto every_command = std::to_array<std::string_view>(
+    {"LeaseAcquire", "LeaseRenew", "LeaseRelease", "LeaseBreak", "LeaseLine", "LeaseListing",
+     "RecordVersions", "RecordErase", "RecordListing", "RecordCounters", "SignalTest",
+     "EngineWatch"});
 
 template <class Store>
 std::unique_ptr<TestStore> make() {
@@ -79,6 +87,10 @@ std::vector<EngineUnderTest> stores_under_test(std::string_view suite) {
   stores.push_back({"redis_acl", make<RedisAclTestStore>});
   stores.push_back({"redis_sentinel", make<RedisSentinelTestStore>});
   stores.push_back({"redis_cluster", make<RedisClusterTestStore>, not_on_a_cluster()});
+  if (std::ranges::find(every_command, suite) != every_command.end()) {
+    stores.push_back(
+        {"redis_guarded_cluster", make<RedisGuardedClusterTestStore>, not_on_a_cluster()});
+  }
   return stores;
 }
 

@@ -21,6 +21,14 @@ ServerClock& cluster_clock() {
   return clock;
 }
 
+ServerClock& guarded_cluster_clock() {
+  static ServerClock clock;
+  return clock;
+}
+
+/// More than any test sets the clock forward by.
+constexpr std::chrono::hours long_enough{24 * 10};
+
 }  // namespace
 
 RedisOptions ServerClock::with(RedisOptions options) const {
@@ -74,20 +82,26 @@ void RedisSentinelTestStore::advance(std::chrono::nanoseconds by) {
 RedisCluster& RedisClusterTestStore::group() {
   auto const& clock = cluster_clock();
   static RedisCluster it(clock.with({}));
-  static bool const patient = [] {
-    // Only now: until the nodes know each other they talk as often as this allows.
-    for (std::size_t i = 0; i < RedisCluster::size; ++i) {
-      it.node(i).command({"CONFIG", "SET", "cluster-node-timeout", "1000000000"});
-    }
-    return true;
-  }();
-  static_cast<void>(patient);
+  [[maybe_unused]] static bool const patient = (it.set_node_timeout(long_enough), true);
   return it;
 }
 
 void RedisClusterTestStore::advance(std::chrono::nanoseconds by) {
   env_.advance(by);
   cluster_clock().advance(by);
+}
+
+RedisCluster& RedisGuardedClusterTestStore::group() {
+  auto const& clock = guarded_cluster_clock();
+  static RedisCluster it(
+      clock.with({.acl = {RedisAclTestStore::example_line()}, .tls = RedisOptions::Tls::mutual}));
+  [[maybe_unused]] static bool const patient = (it.set_node_timeout(long_enough), true);
+  return it;
+}
+
+void RedisGuardedClusterTestStore::advance(std::chrono::nanoseconds by) {
+  env_.advance(by);
+  guarded_cluster_clock().advance(by);
 }
 
 }  // namespace holt::test

@@ -97,9 +97,22 @@ class RedisClusterTestStore final : public TestStore {
   [[nodiscard]] std::string url() const override { return group().url(); }
   [[nodiscard]] Env& env() override { return env_; }
   void advance(std::chrono::nanoseconds by) override;
-  [[nodiscard]] bool hints_at_changes() const override { return false; }
   /// Shared by the stores of this kind; made when it is first asked for. It replaces no dead
   /// master: its nodes would take a clock that is set forward for the death of the others.
+  [[nodiscard]] static RedisCluster& group();
+
+ private:
+  TestEnv env_;
+};
+
+/// The same over TLS, where each side shows a certificate, for the user of acl.example.
+class RedisGuardedClusterTestStore final : public TestStore {
+ public:
+  RedisGuardedClusterTestStore() { group().flush(); }
+
+  [[nodiscard]] std::string url() const override { return group().url("holt:change-me"); }
+  [[nodiscard]] Env& env() override { return env_; }
+  void advance(std::chrono::nanoseconds by) override;
   [[nodiscard]] static RedisCluster& group();
 
  private:

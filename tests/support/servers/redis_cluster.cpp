@@ -14,28 +14,50 @@ RedisOptions with_cluster(RedisOptions options, std::uint16_t bus_port) {
   options.config.insert(options.config.begin(),
                         {"cluster-enabled yes", "cluster-config-file nodes.conf",
                          "cluster-node-timeout 1000", "cluster-port " + std::to_string(bus_port)});
+  if (options.certificates) {
+    options.config.insert(options.config.begin(), {"tls-cluster yes", "tls-replication yes"});
+  }
   return options;
 }
 
 }  // namespace
 
-RedisCluster::RedisCluster(RedisOptions const& options) {
+RedisCluster::RedisCluster(RedisOptions options) {
+  if (options.tls != RedisOptions::Tls::none) {
+    tls_ = std::make_shared<TlsFiles>();
+    options.certificates = tls_;
+  }
   for (std::size_t i = 0; i < size; ++i) {
     nodes_[i] = on_free_ports([&] {
       bus_ports_[i] = ReservedPort();
       return std::make_unique<RedisServer>(with_cluster(options, bus_ports_[i].number()));
     });
   }
+  // Nodes that have not shaken hands within this time forget each other, and a busy machine is
+  // slow, with TLS above all.
+  set_node_timeout(5s);
   create();
   await_ok();
   await_replicas();
+  set_node_timeout(1s);
+}
+
+void RedisCluster::set_node_timeout(std::chrono::milliseconds timeout) {
+  auto const text = std::to_string(timeout.count());
+  for (auto& node : nodes_) node->command({"CONFIG", "SET", "cluster-node-timeout", text});
 }
 
 void RedisCluster::create() {
   SpawnPlan plan;
   plan.command = {"redis-cli", "--cluster", "create"};
   for (std::size_t i = 0; i < size; ++i) {
-    plan.command.push_back(nodes_[i]->address() + "@" + std::to_string(bus_ports_[i].number()));
+    plan.command.push_back("127.0.0.1:" + std::to_string(port_of(*nodes_[i])) + "@" +
+                           std::to_string(bus_ports_[i].number()));
+  }
+  if (tls_) {
+    plan.command.insert(plan.command.end(),
+                        {"--tls", "--cacert", tls_->ca(), "--cert", tls_->client_certificate(),
+                         "--key", tls_->client_key()});
   }
   plan.command.insert(plan.command.end(), {"--cluster-replicas", "1", "--cluster-yes"});
   plan.folder = folder_.path();
@@ -73,9 +95,19 @@ void RedisCluster::await_replicas() {
   }
 }
 
-std::string RedisCluster::url() const {
-  return "redis+cluster://" + nodes_[0]->address() + "," + nodes_[1]->address() + "," +
-         nodes_[2]->address();
+std::uint16_t RedisCluster::port_of(RedisServer const& node) const {
+  return tls_ ? node.tls_port() : node.port();
+}
+
+std::string RedisCluster::url(std::string const& credentials) const {
+  std::string url(tls_ ? "rediss+cluster://" : "redis+cluster://");
+  if (!credentials.empty()) url += credentials + "@";
+  for (std::size_t i = 0; i < 3; ++i) {
+    url += (i == 0 ? "127.0.0.1:" : ",127.0.0.1:") + std::to_string(port_of(*nodes_.at(i)));
+  }
+  if (!tls_) return url;
+  return url + "?ca_file=" + tls_->ca() + "&certificate_file=" + tls_->client_certificate() +
+         "&key_file=" + tls_->client_key();
 }
 
 std::int64_t RedisCluster::slot_of(std::string const& key) {
@@ -132,6 +164,10 @@ RedisServer& RedisCluster::fail_over_by_kill(std::int64_t slot) {
 
 void RedisCluster::move_slot(std::int64_t slot, RedisServer& to) {
   begin_move(slot, to);
+  move_rest(slot, to);
+}
+
+void RedisCluster::move_rest(std::int64_t slot, RedisServer& to) {
   auto& from = master_of(slot);
   while (true) {
     auto const found = from.command({"CLUSTER", "GETKEYSINSLOT", std::to_string(slot), "100"});
@@ -151,7 +187,7 @@ void RedisCluster::begin_move(std::int64_t slot, RedisServer& to) {
 }
 
 void RedisCluster::move_keys(std::vector<std::string> const& keys, RedisServer& to) {
-  RedisClient::Words words{"MIGRATE", "127.0.0.1", std::to_string(to.port()), "", "0",
+  RedisClient::Words words{"MIGRATE", "127.0.0.1", std::to_string(port_of(to)), "", "0",
                            "5000",    "KEYS"};
   words.insert(words.end(), keys.begin(), keys.end());
   master_for(keys.at(0)).command(words);

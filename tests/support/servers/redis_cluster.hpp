@@ -7,6 +7,7 @@
 #include "support/servers/redis_server.hpp"
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -16,14 +17,17 @@ namespace holt::test {
 
 class RedisCluster {
  public:
-  /// `options` are those of every node, without password, ACL and TLS.
-  explicit RedisCluster(RedisOptions const& options = {});
+  /// `options` are those of every node, without password. With TLS the nodes talk among themselves
+  /// over it too, all with the same certificates.
+  explicit RedisCluster(RedisOptions options = {});
 
-  /// redis+cluster://127.0.0.1:PORT,127.0.0.1:PORT,127.0.0.1:PORT (the nodes that were masters at
-  /// the start)
-  [[nodiscard]] std::string url() const;
+  /// redis+cluster://[credentials@]127.0.0.1:PORT,127.0.0.1:PORT,127.0.0.1:PORT (the nodes that
+  /// were masters at the start); with TLS rediss+cluster://... with the client's files.
+  [[nodiscard]] std::string url(std::string const& credentials = {}) const;
 
   static constexpr std::size_t size = 6;
+  /// The port that it tells its peers and clients like them: with TLS that one.
+  [[nodiscard]] std::uint16_t port_of(RedisServer const& node) const;
   [[nodiscard]] RedisServer& node(std::size_t number) { return *nodes_.at(number); }
   /// The slot of a key, of 16384.
   [[nodiscard]] std::int64_t slot_of(std::string const& key);
@@ -42,8 +46,12 @@ class RedisCluster {
   void begin_move(std::int64_t slot, RedisServer& to);
   void move_keys(std::vector<std::string> const& keys, RedisServer& to);
   void end_move(std::int64_t slot, RedisServer& to);
+  /// Whatever there is still to do after begin_move().
+  void move_rest(std::int64_t slot, RedisServer& to);
   /// Leaves no key and no script, as if it were new. Every node must run.
   void flush();
+  /// How long a node may be silent before the others take it for dead.
+  void set_node_timeout(std::chrono::milliseconds timeout);
   /// Waits until every running node says that all slots are served.
   void await_ok();
 
@@ -52,6 +60,7 @@ class RedisCluster {
   void await_replicas();
   [[nodiscard]] std::uint16_t port_serving(std::int64_t slot, RedisServer& asked) const;
 
+  std::shared_ptr<TlsFiles const> tls_;  ///< null: in the clear
   TemporaryFolder folder_;
   std::array<ReservedPort, size> bus_ports_;
   std::array<std::unique_ptr<RedisServer>, size> nodes_;

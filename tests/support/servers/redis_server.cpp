@@ -30,7 +30,9 @@ void write_lines(std::string const& path, std::vector<std::string> const& lines)
 }  // namespace
 
 RedisServer::RedisServer(RedisOptions options) : options_(std::move(options)) {
-  if (options_.tls != RedisOptions::Tls::none) tls_ = std::make_unique<TlsFiles>();
+  if (options_.tls != RedisOptions::Tls::none) {
+    tls_ = options_.certificates ? options_.certificates : std::make_shared<TlsFiles>();
+  }
   if (!options_.acl.empty()) {
     write_lines(folder_.file("users.acl"), acl_file(options_.acl, options_.password));
   }

@@ -26,14 +26,15 @@ struct RedisOptions {
     mutual,  ///< clients must show one
   };
 
-  std::string password;                 ///< of the default user; empty: none
-  std::vector<std::string> acl;         ///< lines of an ACL file ("user worker on >secret ~* +get")
-  bool unix_socket = false;             ///< listens on socket_path() too
-  Tls tls = Tls::none;                  ///< listens on tls_port() too; the plain port stays
-  bool append_only = false;             ///< keeps its data in a log, synced each second
-  std::string max_memory;               ///< "2mb"; empty: no limit
-  std::string eviction = "noeviction";  ///< maxmemory-policy
-  std::vector<std::string> config;      ///< more lines of redis.conf; the last one of a name counts
+  std::string password;          ///< of the default user; empty: none
+  std::vector<std::string> acl;  ///< lines of an ACL file ("user worker on >secret ~* +get")
+  bool unix_socket = false;      ///< listens on socket_path() too
+  Tls tls = Tls::none;           ///< listens on tls_port() too; the plain port stays
+  std::shared_ptr<TlsFiles const> certificates;  ///< with `tls`; null: its own
+  bool append_only = false;                      ///< keeps its data in a log, synced each second
+  std::string max_memory;                        ///< "2mb"; empty: no limit
+  std::string eviction = "noeviction";           ///< maxmemory-policy
+  std::vector<std::string> config;  ///< more lines of redis.conf; the last one of a name counts
   /// Added to the server's environment: of a ShiftedClock, say.
   std::vector<std::pair<std::string, std::string>> environment;
 };
@@ -81,7 +82,7 @@ class RedisServer {
 
   RedisOptions options_;
   TemporaryFolder folder_;
-  std::unique_ptr<TlsFiles> tls_;
+  std::shared_ptr<TlsFiles const> tls_;
   ReservedPort port_;
   std::optional<ReservedPort> tls_port_;
   std::unique_ptr<ServerProcess> process_;  // last: gone before its folder
