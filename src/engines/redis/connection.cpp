@@ -12,8 +12,8 @@
 
 namespace holt::redis {
 
-Connection::Connection(Env& env, Place place)
-    : state_(std::make_shared<State>(env, std::move(place))) {}
+Connection::Connection(Env& env, Place place, Limits const& limits)
+    : state_(std::make_shared<State>(env, std::move(place), limits)) {}
 
 Connection::~Connection() { close(); }
 

@@ -18,6 +18,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/deferred.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <expected>
@@ -47,6 +48,15 @@ struct TwoReplies {
   Reply second;
 };
 
+/// How much may be under way on a connection. The next calls wait here, and beyond that are
+/// refused.
+struct Limits {
+  std::size_t in_flight = 10'000;
+  std::size_t in_flight_bytes = std::size_t{64} << 20U;
+  std::size_t waiting = 100'000;
+  std::size_t waiting_bytes = std::size_t{256} << 20U;
+};
+
 /// What comes of a call: a reply, which may say that the server refused it, or the EngineError that
 /// says why there is none.
 using Answer = std::expected<Reply, std::exception_ptr>;
@@ -61,7 +71,7 @@ class Connection {
  public:
   using Push = std::function<void(ReplyView const&)>;
 
-  Connection(Env& env, Place place);
+  Connection(Env& env, Place place, Limits const& limits = {});
   ~Connection();
   Connection(Connection const&) = delete;
   Connection& operator=(Connection const&) = delete;

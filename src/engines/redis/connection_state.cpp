@@ -14,11 +14,6 @@
 namespace holt::redis {
 namespace {
 
-// The next calls wait here, and beyond that refused.
-constexpr std::size_t max_in_flight = 10'000;
-constexpr std::size_t max_in_flight_bytes = std::size_t{64} << 20U;
-constexpr std::size_t max_waiting = 100'000;
-constexpr std::size_t max_waiting_bytes = std::size_t{256} << 20U;
 constexpr std::chrono::milliseconds longest_pause{1000};
 
 /// Whether this server is the wrong one now. In a cluster other nodes have the rest of the keys,
@@ -245,7 +240,8 @@ void Connection::State::submit(Call call, std::string_view bytes) {
   if (confirmed_longer_ago_than(look_every)) look_for_master();
   if (waiting.empty() && room_for(bytes.size())) {
     transmit(std::move(call), bytes);
-  } else if (waiting.size() < max_waiting && waiting_bytes + bytes.size() <= max_waiting_bytes) {
+  } else if (waiting.size() < limits.waiting &&
+             waiting_bytes + bytes.size() <= limits.waiting_bytes) {
     waiting_bytes += bytes.size();
     waiting.push_back({std::move(call), std::string(bytes)});
   } else {
@@ -256,7 +252,7 @@ void Connection::State::submit(Call call, std::string_view bytes) {
 
 bool Connection::State::room_for(std::size_t bytes) const {
   return in_flight.empty() ||
-         (in_flight.size() < max_in_flight && in_flight_bytes + bytes <= max_in_flight_bytes);
+         (in_flight.size() < limits.in_flight && in_flight_bytes + bytes <= limits.in_flight_bytes);
 }
 
 void Connection::State::transmit_waiting() {

@@ -62,7 +62,8 @@ struct Connection::State : std::enable_shared_from_this<State> {
   };
   enum class Stage { idle, connecting, ready, closed };
 
-  State(Env& of, Place where) : env(of), place(std::move(where)), target(place) {
+  State(Env& of, Place where, Limits const& within)
+      : env(of), place(std::move(where)), limits(within), target(place) {
     if (!place.sentinels.empty()) sentinels.emplace(env, place);
   }
 
@@ -108,6 +109,7 @@ struct Connection::State : std::enable_shared_from_this<State> {
 
   Env& env;
   Place const place;
+  Limits const limits;
   Place target;  ///< the server itself, where `place` names Sentinels or a cluster
   std::optional<Sentinels> sentinels;
   Instant confirmed;               ///< when the Sentinels last named this server
