@@ -14,6 +14,7 @@
 namespace holt::test {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 
 TEST_F(RedisClusterStore, NamesOfSeveralShardsAreNotTakenTogether) {
@@ -123,6 +124,35 @@ TEST_F(RedisClusterStore, WhatDoesNotFitIsSaid) {
   }
   EXPECT_THAT(said, HasSubstr("MOVED"));
   EXPECT_THAT(said, HasSubstr("write redis+cluster://"));
+}
+
+/// What a node says to who takes it for a single server: MOVED is above.
+TEST_F(RedisClusterStore, ANodeIsNoSingleServer) {
+  ClusterStore store(cluster());
+  Client client(store);
+  auto const owner = client.owner();
+  client.take("{t}1", owner);
+  auto const slot = slot_of("{t}1");
+  auto& from = cluster().master_of(slot);
+  auto& to = other_than(from);
+  TestStoreAt alone(from.url());
+  Client wrong(alone);
+  auto const taking = [&](std::vector<Name> const& names) {
+    return refusal([&] { static_cast<void>(wrong.acquire_all(names, wrong.owner())); });
+  };
+  auto const elsewhere = name_on(client, from);
+  EXPECT_THAT(taking({"{t}2", elsewhere}),
+              AllOf(HasSubstr("CROSSSLOT"), HasSubstr("write redis+cluster://")));
+
+  cluster().begin_move(slot, to);
+  EXPECT_THAT(taking({"{t}2"}), HasSubstr("TRYAGAIN"));
+  cluster().move_keys({key_of("{t}1")}, to);
+  EXPECT_THAT(refusal([&] { static_cast<void>(wrong.renew("{t}1", owner)); }),
+              AllOf(HasSubstr("ASK "), HasSubstr("write redis+cluster://")));
+  cluster().move_rest(slot, to);
+  EXPECT_THAT(refusal([&] { static_cast<void>(wrong.find("{t}1")); }),
+              AllOf(HasSubstr("MOVED"), HasSubstr("write redis+cluster://")));
+  cluster().move_slot(slot, from);
 }
 
 TEST_F(RedisClusterStore, AnyNodeIsEnoughToFindTheRest) {

@@ -13,44 +13,103 @@ namespace {
 
 constexpr std::chrono::milliseconds slack{1500};  // a machine under load, with a sanitizer
 
+/// What a call needs to find.
+enum class Given { nothing, lease, record };
+
 /// One kind of call, on the name "x", and how to see on the server that it was carried out.
 struct Kind {
   char const* name;
   bool writes;
-  bool needs_lease;
+  Given given;
   std::function<void(RedisCaller&, Owner const&)> call;
   std::function<bool(RedisClient&)> applied;
 };
 
-std::vector<Kind> kinds() {
+std::vector<Kind> lease_kinds() {
   redis::Keys const keys("default");
   auto const lease = keys.lease("x");
-  auto const record = keys.record("x");
-  auto const number = keys.number("x");
-  auto const never = [](RedisClient&) { return false; };
+  auto const second = keys.lease("{x}2");
+  auto queue = lease;
+  queue.replace(queue.find(":l:"), 3, ":q:");
+  auto const exists = [](std::string const& key) {
+    return [key](RedisClient& server) { return server.number({"EXISTS", key}) == 1; };
+  };
   return {
-      {"acquire", true, false,
-       [](RedisCaller& caller, Owner const& owner) { caller.take("x", owner); },
-       [=](RedisClient& server) { return server.number({"EXISTS", lease}) == 1; }},
-      {"renew", true, true,
+      {"acquire", true, Given::nothing,
+       [](RedisCaller& caller, Owner const& owner) { caller.take("x", owner); }, exists(lease)},
+      {"acquire two", true, Given::nothing,
+       [](RedisCaller& caller, Owner const& owner) {
+         LeaseRequest const both({Name("x"), Name("{x}2")}, owner, 30s);
+         (void)run(caller.engine().leases().acquire(both, caller.deadline()));
+       },
+       exists(second)},
+      {"stand in line", true, Given::lease,
+       [](RedisCaller& caller, Owner const&) { (void)caller.stand_in_line("x", caller.owner()); },
+       exists(queue)},
+      {"renew", true, Given::lease,
        [](RedisCaller& caller, Owner const& owner) { (void)caller.renew("x", owner, 120s); },
        [=](RedisClient& server) { return server.number({"PTTL", lease}) > 100'000; }},
-      {"release", true, true,
+      {"release", true, Given::lease,
        [](RedisCaller& caller, Owner const& owner) { (void)caller.release("x", owner); },
        [=](RedisClient& server) { return server.number({"EXISTS", lease}) == 0; }},
-      {"break", true, true,
+      {"break", true, Given::lease,
        [](RedisCaller& caller, Owner const&) { (void)caller.break_lease("x", "stop it"); },
        [=](RedisClient& server) {
          return server.text({"GET", lease}).find("stop it") != std::string::npos;
        }},
-      {"put", true, false, [](RedisCaller& caller, Owner const&) { (void)caller.put("x", "1"); },
-       [=](RedisClient& server) { return server.number({"EXISTS", record}) == 1; }},
-      {"add", true, false, [](RedisCaller& caller, Owner const&) { caller.add("x"); },
-       [=](RedisClient& server) { return server.number({"EXISTS", number}) == 1; }},
-      {"find", false, true, [](RedisCaller& caller, Owner const&) { (void)caller.find("x"); },
-       never},
-      {"list", false, true, [](RedisCaller& caller, Owner const&) { (void)caller.list(); }, never},
+      {"raise fence", true, Given::nothing,
+       [](RedisCaller& caller, Owner const&) {
+         (void)run(caller.engine().raise_fence(caller.deadline()));
+       },
+       exists(keys.counter(0))},
   };
+}
+
+std::vector<Kind> record_kinds() {
+  redis::Keys const keys("default");
+  auto const record = keys.record("x");
+  auto const number = keys.number("x");
+  return {
+      {"put", true, Given::nothing,
+       [](RedisCaller& caller, Owner const&) { (void)caller.put("x", "1"); },
+       [=](RedisClient& server) { return server.number({"EXISTS", record}) == 1; }},
+      {"erase", true, Given::record,
+       [](RedisCaller& caller, Owner const&) {
+         (void)run(caller.engine().records().erase("x", std::nullopt, caller.deadline()));
+       },
+       [=](RedisClient& server) { return server.number({"EXISTS", record}) == 0; }},
+      {"add", true, Given::nothing, [](RedisCaller& caller, Owner const&) { caller.add("x"); },
+       [=](RedisClient& server) { return server.number({"EXISTS", number}) == 1; }},
+  };
+}
+
+std::vector<Kind> reading_kinds() {
+  auto const never = [](RedisClient&) { return false; };
+  return {
+      {"find", false, Given::lease,
+       [](RedisCaller& caller, Owner const&) { (void)caller.find("x"); }, never},
+      {"list", false, Given::lease, [](RedisCaller& caller, Owner const&) { (void)caller.list(); },
+       never},
+      {"get", false, Given::record,
+       [](RedisCaller& caller, Owner const&) {
+         (void)run(caller.engine().records().get("x", caller.deadline()));
+       },
+       never},
+      {"list records", false, Given::record,
+       [](RedisCaller& caller, Owner const&) {
+         (void)run(caller.engine().records().list("", "", 100, caller.deadline()));
+       },
+       never},
+  };
+}
+
+/// Every call that there is.
+std::vector<Kind> kinds() {
+  auto all = lease_kinds();
+  for (auto const& more : {record_kinds(), reading_kinds()}) {
+    all.insert(all.end(), more.begin(), more.end());
+  }
+  return all;
 }
 
 class BrokenCall : public testing::Test {
@@ -61,10 +120,12 @@ class BrokenCall : public testing::Test {
     SCOPED_TRACE(kind.name);
     server_.command({"FLUSHALL"});
     proxy_.pass();
-    auto const owner = caller_.owner();
+    auto const owner = direct_.owner();  // signals for it do not come through the proxy
     caller_.set_patience(5s);
     EXPECT_FALSE(caller_.find("x")) << "connected, and the store is empty";
-    if (kind.needs_lease) direct_.take("x", owner);
+    give(kind.given, owner);
+    // Who stands in line listens before that.
+    EXPECT_TRUE(wait_until([&] { return caller_.engine().signals().listening(); }));
     fault();
     caller_.set_patience(patience);
     auto const start = BootClock::now();
@@ -98,13 +159,20 @@ class BrokenCall : public testing::Test {
   }
 
   void SetUp() override {
+    caller_.engine().signals().listen();
     // Every script is known to the server: each call below is one command.
     for (auto const& kind : kinds()) {
       auto const owner = direct_.owner();
-      if (kind.needs_lease) direct_.take("x", owner);
+      give(kind.given, owner);
       kind.call(direct_, owner);
       server_.command({"FLUSHALL"});
     }
+  }
+
+  void give(Given given, Owner const& owner) {
+    if (given == Given::lease) direct_.take("x", owner);
+    if (given != Given::record) return;
+    EXPECT_TRUE(direct_.put("x", "0"));
   }
 
   RedisServer server_;
@@ -124,6 +192,22 @@ TEST_F(BrokenCall, CutBeforeTheCommand) {
 TEST_F(BrokenCall, CutInTheMiddleOfTheCommand) {
   for (auto const& kind : kinds()) {
     for (std::uint64_t const bytes : {1, 20, 40}) {
+      EXPECT_FALSE(breaks(
+          kind, [&] { proxy_.cut_after(Way::to_server, bytes); }, ErrorCode::service_unavailable))
+          << bytes;
+    }
+  }
+}
+
+/// Wherever the break is.
+TEST_F(BrokenCall, CutAllThroughTheCommand) {
+  for (auto const& kind : lease_kinds()) {
+    if (kind.name != std::string_view("renew")) continue;
+    auto const before = proxy_.bytes(Way::to_server);
+    auto const owner = caller_.owner();
+    (void)caller_.renew("x", owner, 120s);
+    auto const size = proxy_.bytes(Way::to_server) - before;
+    for (std::uint64_t bytes = 1; bytes < size; bytes += 7) {
       EXPECT_FALSE(breaks(
           kind, [&] { proxy_.cut_after(Way::to_server, bytes); }, ErrorCode::service_unavailable))
           << bytes;
@@ -161,7 +245,10 @@ TEST_F(BrokenCall, TheCommandIsLost) {
 
 /// Calls find out that nobody is there while they wait for a connection: nothing was sent.
 TEST_F(BrokenCall, NobodyListens) {
+  caller_.set_patience(500ms);
   for (auto const& kind : kinds()) {
+    // It waits for its signals first, to the end of its time.
+    if (kind.name == std::string_view("stand in line")) continue;
     SCOPED_TRACE(kind.name);
     proxy_.refuse();
     proxy_.cut_all();

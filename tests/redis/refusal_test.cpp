@@ -80,6 +80,21 @@ TEST(RedisRefusal, BecameAReplica) {
   EXPECT_GT(caller.take("{x}", caller.owner()), before) << "a name of the same shard";
 }
 
+/// And one that answers nothing until it has found its master.
+TEST(RedisRefusal, BecameAReplicaWithoutItsMaster) {
+  RedisServer const server;
+  RedisCaller caller(server.url());
+  auto const owner = caller.owner();
+  caller.take("x", owner);
+  server.command({"CONFIG", "SET", "replica-serve-stale-data", "no"});
+  server.command({"REPLICAOF", "127.0.0.1", "1"});
+  auto const error = error_of([&] { (void)caller.renew("x", owner); });
+  expect_error(error, {ErrorCode::service_unavailable, Outcome::not_applied, true, "master"});
+  EXPECT_TRUE(error->reason().starts_with("MASTERDOWN")) << error->reason();
+  server.command({"REPLICAOF", "NO", "ONE"});
+  EXPECT_TRUE(works_again(caller));
+}
+
 TEST(RedisRefusal, CannotSave) {
   RedisServer const server({.config = {"save 3600 1000000"}});
   RedisCaller caller(server.url());
