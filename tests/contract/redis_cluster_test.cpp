@@ -85,7 +85,7 @@ TEST_F(RedisClusterStore, DoctorLooksAtEveryMaster) {
   auto const& all = *std::ranges::find(findings, "cluster", &Finding::id);
   EXPECT_EQ(all.detail, "3 masters, all 16384 slots served");
   auto const& replicas = *std::ranges::find(findings, "replication", &Finding::id);
-  EXPECT_EQ(replicas.detail, "master, 1 replica");
+  EXPECT_EQ(replicas.detail, "master, 1 replica, no min-replicas-to-write");
 
   auto& odd = *masters().at(1);
   odd.command({"CONFIG", "SET", "maxmemory-policy", "allkeys-lru"});

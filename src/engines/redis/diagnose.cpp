@@ -4,6 +4,7 @@
 #include "engines/redis/cluster_findings.hpp"
 #include "engines/redis/info.hpp"
 #include "engines/redis/scripting.hpp"
+#include "engines/redis/stored_findings.hpp"
 
 #include <holt/error.hpp>
 
@@ -94,6 +95,10 @@ Finding replication(Place const& place, std::string_view info) {
       ok,
       fmt::format("{}, {} replica{}", info_field(info, "role"), replicas, replicas == 1 ? "" : "s"),
       {}};
+  bool const guarded = !info_field(info, "min_slaves_good_slaves").empty();
+  if (guarded || replicas > 0) {
+    finding.detail += guarded ? ", min-replicas-to-write is set" : ", no min-replicas-to-write";
+  }
   if (!place.cluster.empty() && replicas == 0) {
     finding.status = warn;
     finding.detail += ": when it dies, its part of the names cannot be used";
@@ -197,9 +202,26 @@ asio::awaitable<std::vector<Finding>> ask(Env& env, Place const& place, Servers&
   return ask(env, place, servers.one(), env.now() + patience);
 }
 
+/// What is stored; what cannot be read is a finding, too.
+asio::awaitable<std::vector<Finding>> read_stored(Env& env, Servers& servers, Keys const& keys,
+                                                  std::chrono::nanoseconds patience) {
+  std::vector<Finding> findings;
+  std::string trouble;
+  try {
+    findings = co_await stored_findings(servers, keys, env.now() + patience);
+  } catch (EngineError const& error) {
+    trouble = error.what();
+  }
+  if (!trouble.empty()) {
+    findings.push_back({"fences", "Fences", fail, trouble, "may the user read the keys of Holt?"});
+  }
+  co_return findings;
+}
+
 }  // namespace
 
 asio::awaitable<std::vector<Finding>> diagnose(Env& env, Place const& place, Servers& servers,
+                                               Keys const* keys,
                                                std::chrono::nanoseconds patience) {
   std::vector<Finding> findings;
   std::string trouble;
@@ -207,6 +229,12 @@ asio::awaitable<std::vector<Finding>> diagnose(Env& env, Place const& place, Ser
     // The connection belongs to the loop.
     findings = co_await asio::co_spawn(env.executor(), ask(env, place, servers, patience),
                                        asio::use_awaitable);
+    std::vector<Finding> stored;
+    if (keys != nullptr) {
+      stored = co_await asio::co_spawn(env.executor(), read_stored(env, servers, *keys, patience),
+                                       asio::use_awaitable);
+    }
+    findings.insert(findings.end(), stored.begin(), stored.end());
   } catch (EngineError const& error) {
     trouble = error.what();
   }

@@ -7,8 +7,8 @@
 
 namespace holt::redis {
 
-/// See Engine::diagnose.
+/// See Engine::diagnose. `keys`: null where leases are in another layout.
 asio::awaitable<std::vector<Finding>> diagnose(Env& env, Place const& place, Servers& servers,
-                                               std::chrono::nanoseconds patience);
+                                               Keys const* keys, std::chrono::nanoseconds patience);
 
 }  // namespace holt::redis

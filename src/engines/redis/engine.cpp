@@ -134,8 +134,9 @@ class RedisEngine final : public Engine {
     return parts_->changes.watch(std::move(changed));
   }
   asio::awaitable<std::vector<Finding>> diagnose(std::chrono::nanoseconds patience) override {
+    auto const* const keys = parts_->syncguard ? nullptr : &parts_->keys;
     std::vector<Finding> findings =
-        co_await redis::diagnose(env_, place_, parts_->servers, patience);
+        co_await redis::diagnose(env_, place_, parts_->servers, keys, patience);
     if (parts_->syncguard) parts_->syncguard->correct(findings);
     co_return findings;
   }
