@@ -11,6 +11,7 @@
 #include <holt/lock.hpp>
 #include <holt/log.hpp>
 #include <holt/metrics.hpp>
+#include <holt/migration.hpp>
 #include <holt/name.hpp>
 #include <holt/observer.hpp>
 #include <holt/once.hpp>

@@ -22,6 +22,7 @@ extern Command const lock_list_command;
 extern Command const lock_watch_command;
 extern Command const lock_break_command;
 extern Command const doctor_command;
+extern Command const migrate_command;
 extern Command const bench_lock_command;
 extern Command const config_show_command;
 extern Command const completion_command;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/core.hpp"
+#include "contracts/migrations.hpp"
 
+#include <holt/migration.hpp>
 #include <holt/open.hpp>
 
 #include <cstdlib>
@@ -26,6 +28,11 @@ Holt open(std::string_view url, OpenOptions options) {
   }
   return Holt(
       client::Core::open(first_of(url, "HOLT_STORE", "sqlite:"), std::move(*instance), options));
+}
+
+StoreMigrations migrate(std::string_view url, MigrateOptions options) {
+  RealEnv env;
+  return migrate_store(env, {first_of(url, "HOLT_STORE", "sqlite:"), "default"}, options.dry_run);
 }
 
 Holt::Holt(std::shared_ptr<client::Core> core) noexcept : core_(std::move(core)) {}

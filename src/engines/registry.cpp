@@ -3,6 +3,7 @@
 // linked in is a module: holt-engine-SCHEME.so.
 
 #include "contracts/engine.hpp"
+#include "contracts/migrations.hpp"
 #include "engines/module/loader.hpp"
 #include "engines/sqlite/engine.hpp"
 
@@ -17,10 +18,11 @@ namespace {
 struct Entry {
   std::string_view scheme;
   std::unique_ptr<Engine> (*open)(Env& env, EngineOptions const& options);
+  MigrateStore migrate;
 };
 
 constexpr auto engines = std::to_array<Entry>({
-    {"sqlite", sqlite::open},
+    {"sqlite", sqlite::open, sqlite::migrate},
 });
 
 /// The scheme of a URL; a plain path has none and is the embedded engine's.
@@ -46,8 +48,21 @@ std::string known_schemes() {
 std::unique_ptr<Engine> open_engine(Env& env, EngineOptions const& options) {
   auto const scheme = scheme_of(options.url);
   auto const entry = std::ranges::find(engines, scheme, &Entry::scheme);
-  if (entry == engines.end()) return open_from_module(scheme, known_schemes(), env, options);
+  if (entry == engines.end()) return module_for(scheme, known_schemes()).open(env, options);
   return entry->open(env, options);
+}
+
+StoreMigrations migrate_store(Env& env, EngineOptions const& options, bool dry_run) {
+  auto const scheme = scheme_of(options.url);
+  auto const entry = std::ranges::find(engines, scheme, &Entry::scheme);
+  if (entry != engines.end()) return entry->migrate(env, options, dry_run);
+  auto const& module = module_for(scheme, known_schemes());
+  if (module.migrate != nullptr) return module.migrate(env, options, dry_run);
+  // Nothing to do, but an address that leads nowhere is not all right.
+  StoreMigrations nothing;
+  nothing.url = module.open(env, options)->url();
+  nothing.has_tables = false;
+  return nothing;
 }
 
 }  // namespace holt

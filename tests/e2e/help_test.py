@@ -6,8 +6,8 @@ import unittest
 from holt_case import HoltCase
 
 COMMANDS = ["run", "lock try", "lock acquire", "lock extend", "lock release", "lock show",
-            "lock list", "lock watch", "lock break", "doctor", "bench lock", "config show",
-            "completion", "demo", "version", "help"]
+            "lock list", "lock watch", "lock break", "doctor", "migrate", "bench lock",
+            "config show", "completion", "demo", "version", "help"]
 
 
 class HelpTest(HoltCase):

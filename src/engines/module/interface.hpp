@@ -8,6 +8,7 @@
 // other with both numbers. Beyond them only the very same release is understood.
 
 #include "contracts/engine.hpp"
+#include "contracts/migrations.hpp"
 
 #include <boost/asio/version.hpp>
 
@@ -21,6 +22,7 @@ struct EngineModule {
   std::uint32_t asio;   ///< BOOST_ASIO_VERSION: coroutines cross the border
   /// As open_engine(). The engine must run on loops of its own: EngineOnOwnLoop does that.
   std::unique_ptr<Engine> (*open)(Env& env, EngineOptions const& options);
+  MigrateStore migrate = nullptr;  ///< null: its stores have no tables
 };
 
 using EngineModuleFunction = EngineModule const* (*)() noexcept;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engines/module/loader.hpp"
 
-#include "engines/module/interface.hpp"
-
 #include <holt/error.hpp>
 
 #include <fmt/format.h>
@@ -148,13 +146,12 @@ EngineModule const& load(fs::path const& path, std::string_view scheme) {
 
 }  // namespace
 
-std::unique_ptr<Engine> open_from_module(std::string_view url_scheme, std::string_view built_in,
-                                         Env& env, EngineOptions const& options) {
+EngineModule const& module_for(std::string_view url_scheme, std::string_view built_in) {
   auto const scheme = module_of(url_scheme);
   auto const path = find_module(scheme, built_in);
   check_trusted(path, S_IWGRP | S_IWOTH, scheme);
   check_trusted(path.parent_path(), S_IWOTH, scheme);
-  return load(path, scheme).open(env, options);
+  return load(path, scheme);
 }
 
 }  // namespace holt

@@ -6,18 +6,16 @@
 // build tree lib/holt/engines) seen from the program when Holt is linked into that. What is loaded
 // is never closed: code of it may be on some thread's stack.
 
-#include "contracts/engine.hpp"
+#include "engines/module/interface.hpp"
 
-#include <memory>
 #include <string_view>
 
 namespace holt {
 
-/// Opens the store with the engine of the module for `scheme`.
+/// The module for `scheme`, which stays loaded.
 /// Throws EngineError: there is no such module (the text names the file, the hint the package), it
 /// is no module or of another version, or users other than its owner and root could change it.
 /// `built_in` is told to the user as what there is without modules.
-std::unique_ptr<Engine> open_from_module(std::string_view scheme, std::string_view built_in,
-                                         Env& env, EngineOptions const& options);
+EngineModule const& module_for(std::string_view scheme, std::string_view built_in);
 
 }  // namespace holt

@@ -159,4 +159,14 @@ std::unique_ptr<Engine> open(Env& env, EngineOptions const& options) {
   return std::make_unique<PostgresEngine>(env, std::move(place), std::move(link), options.instance);
 }
 
+StoreMigrations migrate(Env& env, EngineOptions const& options, bool dry_run) {
+  auto place = parse_place(options.url);
+  place.migrate = true;
+  Link link(env, place.settings);
+  auto const deadline = env.now() + migration_patience;
+  auto const before = dry_run ? look_at_schema(link, place, deadline).version
+                              : prepare_schema(link, place, deadline);
+  return migrations_of(place.url(), migrations, before, !dry_run);
+}
+
 }  // namespace holt::postgres

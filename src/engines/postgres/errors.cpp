@@ -16,7 +16,7 @@ constexpr std::string_view role_hint =
 constexpr std::string_view rights_hint =
     "the role lacks a right: src/engines/postgres/roles.example.sql has what it needs";
 constexpr std::string_view schema_hint =
-    "the store's schema is not there or was changed: run `holt doctor` once as its owner";
+    "the store's schema is not there, or of another version: `holt migrate --dry-run` shows it";
 constexpr std::string_view slots_hint =
     "raise the server's max_connections, or lower pool_max in the store's address";
 

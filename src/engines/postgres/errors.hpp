@@ -30,6 +30,7 @@ struct Refusal {
 
 /// A lock was not to be had in the time given: nothing was done.
 inline constexpr std::string_view lock_not_available = "55P03";
+inline constexpr std::string_view insufficient_privilege = "42501";
 
 /// The exception for what is not an answer of the server.
 [[nodiscard]] EngineError failed(ErrorCode code, Outcome outcome, std::string_view operation,

@@ -46,6 +46,8 @@ class Link {
   void run(std::string_view operation, std::string const& script, Instant deadline);
 
   [[nodiscard]] Server const& server() const { return server_; }
+  /// Whom we are connected as.
+  [[nodiscard]] std::string user() const { return PQuser(connection_.get()); }
   /// The connection itself, for whoever goes on with it; the link is empty then.
   [[nodiscard]] Connection take() { return std::move(connection_); }
 

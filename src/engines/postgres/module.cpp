@@ -14,6 +14,7 @@ std::unique_ptr<holt::Engine> open(holt::Env& env, holt::EngineOptions const& op
 }  // namespace
 
 extern "C" [[gnu::visibility("default")]] holt::EngineModule const* holt_engine_module() noexcept {
-  static constexpr holt::EngineModule module{HOLT_VERSION, BOOST_ASIO_VERSION, open};
+  static constexpr holt::EngineModule module{HOLT_VERSION, BOOST_ASIO_VERSION, open,
+                                             holt::postgres::migrate};
   return &module;
 }

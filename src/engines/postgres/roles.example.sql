@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Two roles for a store: holt_owner makes and updates the schema whenever it opens the store (run
--- `holt doctor` as that one), holt_app uses it and can change neither tables nor functions.
+-- Two roles for a store: holt_owner makes and updates the schema (run `holt migrate` as that one),
+-- holt_app uses it and can change neither tables nor functions.
 -- Run once as a superuser in the store's database, and change the passwords:
 --   psql -d DATABASE -v ON_ERROR_STOP=1 -f roles.example.sql
 CREATE ROLE holt_owner LOGIN PASSWORD 'change-me';

@@ -18,10 +18,13 @@ struct SchemaVersion {
 [[nodiscard]] std::optional<SchemaVersion> schema_version(Link& link, Place const& place,
                                                           Instant deadline);
 
+/// The same, 0 for none. Throws EngineError also when the schema is too new for this program.
+[[nodiscard]] SchemaVersion look_at_schema(Link& link, Place const& place, Instant deadline);
+
 /// Makes or updates the schema, if that is needed: in one transaction, and under a lock, so that
-/// programs that start together do it once. Throws EngineError: it is needed and not allowed, or
-/// the schema is too new for this program.
-void prepare_schema(Link& link, Place const& place, Instant deadline);
+/// programs that start together do it once. Answers the version that it had before. Throws
+/// EngineError: it is needed and not allowed, or the schema is too new for this program.
+int prepare_schema(Link& link, Place const& place, Instant deadline);
 
 /// The last migration that this program knows.
 [[nodiscard]] int newest_version();

@@ -12,6 +12,7 @@
 #include "engines/sqlite/signal_bus.hpp"
 #include "engines/sqlite/store_file.hpp"
 #include "engines/sqlite/writer.hpp"
+#include "sqlite_sql.hpp"
 
 #include <unistd.h>
 
@@ -120,7 +121,20 @@ class SqliteEngine final : public Engine {
 }  // namespace
 
 std::unique_ptr<Engine> open(Env& env, EngineOptions const& options) {
-  return std::make_unique<SqliteEngine>(env, prepare(parse_place(options.url)), options.instance);
+  auto place = parse_place(options.url);
+  check_is_there(place);
+  return std::make_unique<SqliteEngine>(env, prepare(std::move(place)), options.instance);
+}
+
+StoreMigrations migrate(Env& env, EngineOptions const& options, bool dry_run) {
+  auto place = parse_place(options.url);
+  place.migrate = true;
+  bool const there = FileIdentity::of(place.path).inode != 0;
+  if (dry_run && !there) return migrations_of(place.url(), migrations, 0, false);
+  place = prepare(std::move(place));
+  auto const before = format_of(env, place);
+  if (!dry_run) open_store(env, place)->keep_log_at_close();
+  return migrations_of(place.url(), migrations, before, !dry_run);
 }
 
 }  // namespace holt::sqlite

@@ -4,6 +4,7 @@
 // nothing to install or run. README.md in this folder says how it works and what it promises.
 
 #include "contracts/engine.hpp"
+#include "contracts/migrations.hpp"
 
 #include <memory>
 
@@ -11,5 +12,8 @@ namespace holt::sqlite {
 
 /// Opens the store at `options.url` (`sqlite:...` or a plain path). As open_engine().
 [[nodiscard]] std::unique_ptr<Engine> open(Env& env, EngineOptions const& options);
+
+/// As holt::migrate().
+[[nodiscard]] StoreMigrations migrate(Env& env, EngineOptions const& options, bool dry_run);
 
 }  // namespace holt::sqlite

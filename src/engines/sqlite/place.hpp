@@ -20,6 +20,7 @@ enum class Sync { normal, full };
 struct Place {
   std::string path;  ///< absolute; after prepare() without symbolic links
   Sync sync = Sync::normal;
+  bool migrate = true;  ///< false: a store that is not there or too old is refused
 
   [[nodiscard]] std::string gate() const { return path + ".gate"; }
   [[nodiscard]] std::string inbox() const { return path + ".inbox"; }
@@ -28,8 +29,8 @@ struct Place {
 };
 
 /// Understands `sqlite:///absolute`, `sqlite:relative`, `sqlite:~/in-home`, `sqlite:` (the default
-/// place), each with `?sync=normal|full`, and a plain path. Throws InvalidArgument that says what
-/// would be right.
+/// place), each with `?sync=normal|full` and `migrate=no`, and a plain path. Throws InvalidArgument
+/// that says what would be right.
 [[nodiscard]] Place parse_place(std::string_view url);
 
 /// The kind of file system a folder is on, as statfs(2) answers it in f_type.

@@ -53,6 +53,15 @@ void check_unused(Connection& store, Place const& place) {
                     "choose another file: --store sqlite:///path/to/holt.db");
 }
 
+/// With migrate=no. `found`: 0 when there is no store.
+[[noreturn]] void refuse_to_migrate(Place const& place, std::int64_t found) {
+  throw store_error(ErrorCode::invalid_argument, opening,
+                    found == 0 ? fmt::format("there is no store at {}", place.path)
+                               : fmt::format("the store {} has format {}, and this Holt needs {}",
+                                             place.path, found, our_version),
+                    "run `holt migrate` first: migrate=no in the address leaves it to that");
+}
+
 void migrate(Connection& store, std::int64_t from) {
   if (from == 0) store.execute(fmt::format("PRAGMA application_id = {}", application_id));
   for (auto const& migration : migrations) {
@@ -89,7 +98,10 @@ void bring_up(Connection& store, Place const& place, std::string const& boot_id)
   } else {
     check_unused(store, place);
   }
-  if (!before || before->version < our_version) migrate(store, before ? before->version : 0);
+  if (!before || before->version < our_version) {
+    if (!place.migrate) refuse_to_migrate(place, before ? before->version : 0);
+    migrate(store, before ? before->version : 0);
+  }
   auto const meta = read_meta(store);
   if (meta && meta->boot_id != boot_id) enter_boot(store, boot_id);
   store.commit();
@@ -160,6 +172,27 @@ std::vector<std::string> missing_parts(Env& env, Connection& store) {
     }
   }
   return missing;
+}
+
+void check_is_there(Place const& place) {
+  if (!place.migrate && FileIdentity::of(place.path).inode == 0) refuse_to_migrate(place, 0);
+}
+
+int format_of(Env& env, Place const& place) {
+  try {
+    Connection store(env, place.path, place.sync);
+    store.keep_log_at_close();
+    store.wait_for_locks_until(env.now() + patience);
+    auto const meta = read_meta(store);
+    if (!meta) {
+      check_unused(store, place);
+      return 0;
+    }
+    check_version(*meta, place);
+    return static_cast<int>(meta->version);
+  } catch (DatabaseError const& error) {
+    throw engine_error(error, opening, place.path);
+  }
 }
 
 std::unique_ptr<Connection> open_store(Env& env, Place const& place) {

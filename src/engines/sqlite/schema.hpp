@@ -23,6 +23,14 @@ inline constexpr int application_id = 0x486F6C74;
 /// damaged, made by a newer version that this one cannot read, or locked by somebody.
 [[nodiscard]] std::unique_ptr<Connection> open_store(Env& env, Place const& place);
 
+/// Where migrate=no forbids to make a store: throws EngineError when there is no file. (Looked at
+/// before the place is prepared, which makes one.)
+void check_is_there(Place const& place);
+
+/// The format of the prepared place's store, 0 when it has none yet; changes nothing. Throws as
+/// open_store().
+[[nodiscard]] int format_of(Env& env, Place const& place);
+
 /// What a store says of itself.
 struct Meta {
   std::int64_t version = 0;

@@ -84,9 +84,13 @@ void apply_option(Place& place, std::string_view option) {
     place.sync = Sync::normal;
   } else if (option == "sync=full") {
     place.sync = Sync::full;
+  } else if (option == "migrate=no") {
+    place.migrate = false;
   } else {
-    throw InvalidArgument(fmt::format(
-        "the store's address has the unknown option '{}'; known: sync=normal, sync=full", option));
+    throw InvalidArgument(
+        fmt::format("the store's address has the unknown option '{}'; known: sync=normal, "
+                    "sync=full, migrate=no",
+                    option));
   }
 }
 
