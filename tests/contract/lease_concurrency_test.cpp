@@ -4,7 +4,7 @@
 
 #include "base/random_text.hpp"
 #include "contract/engine_test.hpp"
-#include "contract/other_process.hpp"
+#include "support/other_process.hpp"
 
 #include <atomic>
 #include <fstream>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the embedded engine finds when something is really broken, one finding after the other.
 
-#include "contract/other_process.hpp"
 #include "contract/sqlite_fixture.hpp"
 #include "engines/sqlite/diagnose.hpp"
+#include "support/other_process.hpp"
 
 #include <holt/holt.hpp>
 

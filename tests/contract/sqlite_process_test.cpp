@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Several processes on one file, and machines that run out of something.
 
-#include "contract/other_process.hpp"
 #include "contract/sqlite_fixture.hpp"
 #include "engines/sqlite/schema.hpp"
 #include "engines/sqlite/store_file.hpp"
 #include "engines/sqlite/writer.hpp"
 #include "sqlite_sql.hpp"
+#include "support/other_process.hpp"
 
 #include <gmock/gmock.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Many want the same few locks: never two at a time, and fences grow.
 
-#include "redis/contender.hpp"
 #include "redis/store_behind_proxy.hpp"
+#include "support/contender.hpp"
 #include "support/overlap_log.hpp"
 #include "support/servers/server_process.hpp"
 

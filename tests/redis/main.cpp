@@ -2,7 +2,7 @@
 // Tests of the Redis engine alone. Started with `--contend URL LOG WHO` the same program is another
 // process that wants the same locks.
 
-#include "redis/contender.hpp"
+#include "support/contender.hpp"
 
 #include <gtest/gtest.h>
 

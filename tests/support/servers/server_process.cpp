@@ -22,6 +22,14 @@ std::string how_it_ended(int status) {
   return "was ended by signal " + std::to_string(WTERMSIG(status));
 }
 
+/// Also those that left the group, as PostgreSQL's do.
+void signal_all(pid_t server, int number) {
+  auto const pid = std::to_string(server);
+  ::kill(-server, number);
+  std::ifstream children("/proc/" + pid + "/task/" + pid + "/children");
+  for (pid_t child = 0; children >> child;) ::kill(child, number);
+}
+
 }  // namespace
 
 ServerProcess::~ServerProcess() { stop(); }
@@ -48,7 +56,7 @@ void ServerProcess::await(std::string const& what, std::function<bool()> const& 
 void ServerProcess::stop(std::chrono::milliseconds patience, int signal) {
   if (!running()) return;
   ::kill(pid_, signal);
-  ::kill(pid_, SIGCONT);  // a frozen one would not hear the other
+  signal_all(pid_, SIGCONT);  // a frozen one would not hear the other
   if (!ends_within(patience)) kill();
 }
 
@@ -61,13 +69,13 @@ void ServerProcess::kill() {
 
 void ServerProcess::freeze() {
   if (!running()) throw ServerFailed(with_log(name_ + " does not run, so it cannot be frozen"));
-  ::kill(-pid_, SIGSTOP);
+  signal_all(pid_, SIGSTOP);
   siginfo_t stopped{};
   ::waitid(P_PID, static_cast<id_t>(pid_), &stopped, WSTOPPED | WEXITED | WNOWAIT);
 }
 
 void ServerProcess::thaw() {
-  if (running()) ::kill(-pid_, SIGCONT);
+  if (running()) signal_all(pid_, SIGCONT);
 }
 
 bool ServerProcess::running() { return pid_ != 0 && !ended(); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "redis/contender.hpp"
+#include "support/contender.hpp"
 
 #include "support/overlap_log.hpp"
 

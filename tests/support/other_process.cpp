@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "contract/other_process.hpp"
+#include "support/other_process.hpp"
 
 #include <fcntl.h>
 #include <signal.h>
