@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engines/postgres/place.hpp"
+#include "support/temporary_folder.hpp"
 
 #include <holt/error.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <fstream>
 #include <string>
 
 namespace holt::postgres {
@@ -67,6 +70,33 @@ TEST(PostgresPlaceTest, ServersElsewhereMustProveWhoTheyAre) {
   EXPECT_EQ(of(parse_place("postgres://localhost,db.example/jobs"), "sslmode"), "verify-full");
   EXPECT_EQ(of(parse_place("postgres://db.example/jobs?sslmode=require"), "sslmode"), "require");
   EXPECT_EQ(of(parse_place("postgres://127.0.0.1,[::1]/jobs"), "sslmode"), "");
+}
+
+TEST(PostgresPlaceTest, APasswordFromAFileOrAVariable) {
+  test::TemporaryFolder const folder;
+  std::ofstream(folder.file("secret")) << "hush\nmore\n";
+  // Also where the option stands behind one that copies the settings.
+  auto const place = parse_place(
+      "postgres://me@localhost/jobs?listen=other&read_store=third"
+      "&sslmode=disable&password_file=" +
+      folder.file("secret"));
+  EXPECT_EQ(of(place, "password"), "hush");
+  EXPECT_EQ(setting(*place.listen_at, "password"), "hush");
+  EXPECT_EQ(setting(*place.read_at, "password"), "hush");
+  EXPECT_THAT(place.url(), Not(HasSubstr("hush")));
+  ASSERT_EQ(::setenv("HOLT_TEST_PASSWORD", "quiet", 1), 0);
+  EXPECT_EQ(
+      of(parse_place("postgres://localhost/jobs?password_env=HOLT_TEST_PASSWORD"), "password"),
+      "quiet");
+  ::unsetenv("HOLT_TEST_PASSWORD");
+  EXPECT_THAT(refusal("postgres://localhost/jobs?password_env=HOLT_TEST_PASSWORD"),
+              HasSubstr("HOLT_TEST_PASSWORD, which is not set"));
+  EXPECT_THAT(refusal("postgres://localhost/jobs?password_env=my-password"),
+              Not(HasSubstr("my-password")));
+  EXPECT_THAT(refusal("postgres://localhost/jobs?password_file=/nowhere/at/all"),
+              HasSubstr("/nowhere/at/all"));
+  EXPECT_THAT(refusal("postgres://me:one@localhost/jobs?password_file=" + folder.file("secret")),
+              HasSubstr("more than one password"));
 }
 
 TEST(PostgresPlaceTest, OptionsOfOurOwnAndLibpqsMix) {

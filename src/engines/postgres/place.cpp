@@ -18,8 +18,6 @@
 namespace holt::postgres {
 namespace {
 
-using Options = std::vector<std::pair<std::string, std::string>>;
-
 std::string decoded(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -201,22 +199,19 @@ Place parse_place(std::string_view url) {
   Options own;
   std::string theirs = parts.front;
   char separator = '?';
-  // A list of options that are ours, taken with a place that nobody uses: the real one has no
-  // settings yet, which some of them start from.
-  Place trial;
   for (auto const option : parts.options) {
     auto const equals = std::min(option.find('='), option.size());
     auto const name = option.substr(0, equals);
     auto value = decoded(option.substr(std::min(equals + 1, option.size())));
-    if (apply_option(trial, name, value)) {
+    if (is_option(name)) {
       own.emplace_back(name, std::move(value));
-    } else {
+    } else if (!apply_syncguard_option(place.syncguard, name, value)) {
       theirs.append(1, std::exchange(separator, '&')).append(option);
     }
   }
   place.settings = parse_with_libpq(theirs);
   complete(place.settings);
-  for (auto const& [name, value] : own) apply_option(place, name, value);
+  apply_options(place, own);
   if (place.pool.min > place.pool.max) refuse_address("pool_min is above pool_max");
   check_syncguard_options(place.syncguard);
   return place;

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdlib>
+#include <fstream>
 
 namespace holt::postgres {
 namespace {
@@ -42,12 +44,53 @@ void set_schema(Place& place, std::string const& value) {
   place.schema = value;
 }
 
+/// Without the end of the line.
+std::string first_line(std::string const& path) {
+  std::ifstream file(path);
+  std::string line;
+  if (!std::getline(file, line)) {
+    refuse_address(
+        fmt::format("the password should be in {}, which cannot be read or is empty", path));
+  }
+  if (line.ends_with('\r')) line.pop_back();
+  return line;
+}
+
+std::string in_variable(std::string const& name) {
+  bool const plain = !name.empty() && std::ranges::all_of(name, [](char c) {
+    return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  });
+  // Not shown otherwise: it might be the password itself.
+  if (!plain) {
+    refuse_address("password_env must be the name of an environment variable (A-Z, 0-9, _)");
+  }
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody sets variables meanwhile
+  char const* const value = std::getenv(name.c_str());
+  if (value == nullptr || *value == '\0') {
+    refuse_address(fmt::format(
+        "the password should be in the environment variable {}, which is not set", name));
+  }
+  return value;
+}
+
+void set_password(Place& place, std::string password) {
+  if (!setting(place.settings, "password").empty()) {
+    refuse_address("it has more than one password");
+  }
+  set(place.settings, "password", std::move(password));
+}
+
 struct Option {
   std::string_view name;
   void (*apply)(Place& place, std::string const& value);
 };
 
+// In the order in which they are applied: listen and read_store copy what was set before.
 constexpr auto options = std::to_array<Option>({
+    {"password_file",
+     [](Place& place, std::string const& value) { set_password(place, first_line(value)); }},
+    {"password_env",
+     [](Place& place, std::string const& value) { set_password(place, in_variable(value)); }},
     {"schema", set_schema},
     {"pool_max",
      [](Place& place, std::string const& value) {
@@ -93,11 +136,16 @@ void refuse_address(std::string_view why) {
                   why));
 }
 
-bool apply_option(Place& place, std::string_view name, std::string const& value) {
-  auto const* const option = std::ranges::find(options, name, &Option::name);
-  if (option == options.end()) return apply_syncguard_option(place.syncguard, name, value);
-  option->apply(place, value);
-  return true;
+bool is_option(std::string_view name) {
+  return std::ranges::find(options, name, &Option::name) != options.end();
+}
+
+void apply_options(Place& place, Options const& given) {
+  for (auto const& option : options) {
+    for (auto const& [name, value] : given) {
+      if (name == option.name) option.apply(place, value);
+    }
+  }
 }
 
 Settings at_hosts(Settings settings, std::string_view hosts) {

@@ -6,11 +6,19 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace holt::postgres {
 
-/// Takes an option of ours; false: it is none. Throws InvalidArgument, whose text has no secret.
-bool apply_option(Place& place, std::string_view name, std::string const& value);
+using Options = std::vector<std::pair<std::string, std::string>>;
+
+/// Whether an option is ours.
+[[nodiscard]] bool is_option(std::string_view name);
+
+/// Takes options of ours; the place has its settings. Throws InvalidArgument, whose text has no
+/// secret.
+void apply_options(Place& place, Options const& given);
 
 /// Throws InvalidArgument with what every error about an address says.
 [[noreturn]] void refuse_address(std::string_view why);
