@@ -6,6 +6,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <thread>
 
 namespace holt::test {
@@ -56,6 +57,45 @@ TEST(PostgresFailover, AHolderGoesOnWhereItsLeaseReachedTheStandby) {
   EXPECT_TRUE(caller.renew("a", owner));
   EXPECT_EQ(caller.find("a")->fence, fence);
   EXPECT_FALSE(caller.acquire("a", caller.owner()));
+}
+
+/// Listings come from the standby, decisions never do.
+TEST(PostgresFailover, AReadStoreThatIsBehindMisleadsNobody) {
+  PostgresServer primary;
+  PostgresServer standby(primary, "second");
+  PostgresServer stranger;
+  auto const judged = [](PostgresCaller& caller) {
+    auto const findings = caller.diagnose();
+    auto const found = std::ranges::find(findings, "read-store", &Finding::id);
+    return found == findings.end() ? Finding() : *found;
+  };
+  PostgresCaller caller(primary.url() + "?read_store=" + standby.address());
+  auto const owner = caller.owner();
+  caller.take("a", owner);
+  EXPECT_TRUE(wait_until(
+      [&] { return !error_of([&] { caller.list(); }) && caller.list().leases.size() == 1; }));
+  EXPECT_EQ(judged(caller).status, FindingStatus::ok) << judged(caller).detail;
+  standby.query("SELECT pg_wal_replay_pause()");
+  ASSERT_TRUE(wait_until(
+      [&] { return standby.query("SELECT pg_get_wal_replay_pause_state()") == "paused"; }));
+  EXPECT_TRUE(caller.release("a", owner));
+  auto const next = caller.owner();
+  caller.take("b", next);
+  ASSERT_EQ(caller.list().leases.size(), 1U);
+  EXPECT_EQ(caller.list().leases.at(0).name, Name("a")) << "the standby does not know yet";
+  // Whoever decides asks the primary.
+  EXPECT_FALSE(caller.find("a"));
+  EXPECT_TRUE(caller.find("b"));
+  EXPECT_TRUE(caller.acquire("a", caller.owner()));
+  EXPECT_FALSE(caller.acquire("b", caller.owner()));
+  EXPECT_TRUE(caller.renew("b", next));
+  standby.query("SELECT pg_wal_replay_resume()");
+  standby.stop();
+  EXPECT_EQ(judged(caller).status, FindingStatus::fail) << judged(caller).detail;
+  EXPECT_TRUE(caller.renew("b", next)) << "it is not needed for anything else";
+  PostgresCaller lost(primary.url() + "?read_store=" + stranger.address());
+  EXPECT_EQ(judged(lost).status, FindingStatus::fail);
+  EXPECT_THAT(judged(lost).detail, testing::HasSubstr("is not a copy of this server"));
 }
 
 TEST(PostgresFailover, ACommitThatNoStandbyConfirmedIsNotDurable) {

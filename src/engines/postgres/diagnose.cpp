@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engines/postgres/diagnose.hpp"
 
+#include "engines/postgres/diagnose_reads.hpp"
 #include "engines/postgres/schema.hpp"
 #include "postgres_sql.hpp"
 
@@ -11,6 +12,8 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <optional>
+#include <utility>
 
 namespace holt::postgres {
 namespace {
@@ -167,6 +170,9 @@ Finding tables(Answer const& rows) {
       finding.detail +=
           fmt::format(", {} % updated in place", rows.integer(row, 5) * 100 / updates);
     }
+    if (!rows.is_null(row, 6)) {
+      finding.detail += fmt::format(", vacuumed {} s ago", rows.integer(row, 6));
+    }
     constexpr std::int64_t many = 100'000;
     if (dead > many && dead > live * 2) {
       finding.status = warn;
@@ -193,7 +199,7 @@ Finding wake_up(Place const& place, std::string const& deafness) {
 
 Statement statement(std::string_view text) { return std::make_shared<std::string const>(text); }
 
-asio::awaitable<std::vector<Finding>> ask(Env& env, Place const& place, Pool& pool,
+asio::awaitable<std::vector<Finding>> ask(Env& env, Place const& place, Pool& pool, Pool* reads,
                                           PostgresSignalBus& signals, Instant deadline) {
   std::vector<Finding> findings;
   Answer const facts = co_await pool.call(statement(sql::diagnose), Parameters(), Effect::reads,
@@ -209,6 +215,11 @@ asio::awaitable<std::vector<Finding>> ask(Env& env, Place const& place, Pool& po
   if (place.listens) {
     [[maybe_unused]] bool const hears = co_await signals.reachable(deadline);
   }
+  std::optional<Finding> read_store;
+  if (reads != nullptr) {
+    std::string const system(facts.text(0, system_column));
+    read_store = co_await diagnose_reads(place, pool, *reads, system, deadline);
+  }
   findings.push_back(version(facts));
   findings.push_back({"schema",
                       "Schema",
@@ -223,6 +234,7 @@ asio::awaitable<std::vector<Finding>> ask(Env& env, Place const& place, Pool& po
   findings.push_back(connections(facts, place));
   findings.push_back(old_transactions(facts));
   findings.push_back(tables(rows));
+  if (read_store) findings.push_back(std::move(*read_store));
   findings.push_back(wake_up(place, signals.deafness()));
   findings.push_back(durability(facts));
   co_return findings;
@@ -231,14 +243,15 @@ asio::awaitable<std::vector<Finding>> ask(Env& env, Place const& place, Pool& po
 }  // namespace
 
 asio::awaitable<std::vector<Finding>> diagnose(Env& env, Place const& place, Pool& pool,
-                                               PostgresSignalBus& signals,
+                                               Pool* reads, PostgresSignalBus& signals,
                                                std::chrono::nanoseconds patience) {
   std::vector<Finding> findings;
   std::string trouble;
   try {
     // The pool belongs to the loop.
-    findings = co_await asio::co_spawn(
-        env.executor(), ask(env, place, pool, signals, env.now() + patience), asio::use_awaitable);
+    findings = co_await asio::co_spawn(env.executor(),
+                                       ask(env, place, pool, reads, signals, env.now() + patience),
+                                       asio::use_awaitable);
   } catch (EngineError const& error) {
     trouble = error.what();
   }

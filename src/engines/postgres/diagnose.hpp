@@ -11,9 +11,9 @@
 
 namespace holt::postgres {
 
-/// See Engine::diagnose.
+/// See Engine::diagnose. `reads`: where listings are read, if not at `pool`.
 asio::awaitable<std::vector<Finding>> diagnose(Env& env, Place const& place, Pool& pool,
-                                               PostgresSignalBus& signals,
+                                               Pool* reads, PostgresSignalBus& signals,
                                                std::chrono::nanoseconds patience);
 
 }  // namespace holt::postgres

@@ -122,8 +122,9 @@ class PostgresEngine final : public Engine {
   void on_gone(std::function<void(std::string reason)> /*gone*/) override {}
   std::unique_ptr<ChangeWatch> watch(std::function<void()> /*changed*/) override { return nullptr; }
   asio::awaitable<std::vector<Finding>> diagnose(std::chrono::nanoseconds patience) override {
+    auto* const reads = parts_->reads ? &*parts_->reads : nullptr;
     std::vector<Finding> findings =
-        co_await postgres::diagnose(env_, place_, parts_->pool, parts_->signals, patience);
+        co_await postgres::diagnose(env_, place_, parts_->pool, reads, parts_->signals, patience);
     if (parts_->syncguard) {
       co_await add_syncguard_findings(env_, place_, parts_->pool, patience, findings);
     }
