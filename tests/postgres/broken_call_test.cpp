@@ -2,7 +2,7 @@
 // A break in the middle of each call: what is said about its outcome is true, nothing takes longer
 // than its deadline, and the next call works.
 
-#include "postgres/caller.hpp"
+#include "postgres/call_kinds.hpp"
 #include "support/servers/tcp_proxy.hpp"
 
 #include <fmt/format.h>
@@ -15,48 +15,9 @@ namespace {
 
 constexpr std::chrono::milliseconds slack{3000};  // a machine under load, with a sanitizer
 
-/// One kind of call, on the name "x", and a question to the server that is answered with `t` when
-/// it was carried out.
-struct Kind {
-  char const* name;
-  bool writes;
-  bool needs_lease;
-  std::function<void(PostgresCaller&, Owner const&)> call;
-  std::string applied;
-};
-
-std::vector<Kind> kinds() {
-  return {
-      {"acquire", true, false,
-       [](PostgresCaller& caller, Owner const& owner) { caller.take("x", owner); },
-       "EXISTS (SELECT FROM {}.lease)"},
-      {"renew", true, true,
-       [](PostgresCaller& caller, Owner const& owner) {
-         static_cast<void>(caller.renew("x", owner, 1000s));
-       },
-       "EXISTS (SELECT FROM {}.lease WHERE ttl_us = 1000000000)"},
-      {"release", true, true,
-       [](PostgresCaller& caller, Owner const& owner) {
-         static_cast<void>(caller.release("x", owner));
-       },
-       "NOT EXISTS (SELECT FROM {}.lease)"},
-      {"break", true, true,
-       [](PostgresCaller& caller, Owner const&) { caller.break_lease("x", "stop it"); },
-       "EXISTS (SELECT FROM {}.lease WHERE broken = 'stop it')"},
-      {"put", true, false,
-       [](PostgresCaller& caller, Owner const&) { static_cast<void>(caller.put("x", "1")); },
-       "EXISTS (SELECT FROM {}.record)"},
-      {"add", true, false, [](PostgresCaller& caller, Owner const&) { caller.add("x"); },
-       "EXISTS (SELECT FROM {}.counter)"},
-      {"find", false, true,
-       [](PostgresCaller& caller, Owner const&) { static_cast<void>(caller.find("x")); }, "false"},
-      {"list", false, true, [](PostgresCaller& caller, Owner const&) { caller.list(); }, "false"},
-  };
-}
-
 class PostgresBrokenCall : public OnOneServer {
  protected:
-  [[nodiscard]] bool applied(Kind const& kind) const {
+  [[nodiscard]] bool applied(CallKind const& kind) const {
     return server().query("SELECT " + fmt::format(fmt::runtime(kind.applied), schema_)) == "t";
   }
   void empty() const {
@@ -67,7 +28,7 @@ class PostgresBrokenCall : public OnOneServer {
   }
 
   /// Breaks the next call with `fault` and checks what it says.
-  void breaks(Kind const& kind, std::function<void()> const& fault,
+  void breaks(CallKind const& kind, std::function<void()> const& fault,
               std::function<void()> const& end_of_fault, Nanos patience = 10s) {
     SCOPED_TRACE(kind.name);
     empty();
@@ -103,14 +64,14 @@ class PostgresBrokenCall : public OnOneServer {
 };
 
 TEST_F(PostgresBrokenCall, CutBeforeTheStatement) {
-  for (auto const& kind : kinds()) {
+  for (auto const& kind : call_kinds()) {
     breaks(kind, [&] { proxy_.cut_before(Way::to_server); }, [&] { proxy_.pass(); });
     EXPECT_FALSE(applied(kind));
   }
 }
 
 TEST_F(PostgresBrokenCall, CutBeforeTheAnswer) {
-  for (auto const& kind : kinds()) {
+  for (auto const& kind : call_kinds()) {
     breaks(kind, [&] { proxy_.cut_before(Way::to_client); }, [&] { proxy_.pass(); });
     if (!kind.writes) continue;
     EXPECT_EQ(said_, Outcome::unknown) << kind.name;
@@ -119,7 +80,7 @@ TEST_F(PostgresBrokenCall, CutBeforeTheAnswer) {
 }
 
 TEST_F(PostgresBrokenCall, NoAnswerInTime) {
-  for (auto const& kind : kinds()) {
+  for (auto const& kind : call_kinds()) {
     breaks(
         kind, [&] { proxy_.swallow(Way::to_client); },
         [&] {
@@ -129,34 +90,6 @@ TEST_F(PostgresBrokenCall, NoAnswerInTime) {
         500ms);
     if (!kind.writes) continue;
     EXPECT_EQ(said_, Outcome::unknown) << kind.name;
-  }
-}
-
-/// Killed while it waits for a row that somebody else keeps.
-TEST_F(PostgresBrokenCall, BackendKilled) {
-  for (auto const& kind : kinds()) {
-    if (!kind.needs_lease || !kind.writes) continue;
-    std::jthread killer;
-    breaks(
-        kind,
-        [&] {
-          killer = std::jthread([&] {
-            server().query(fmt::format(
-                "BEGIN; SELECT FROM {}.lease FOR UPDATE; DO $$ BEGIN FOR i IN 1 .. 1000 LOOP "
-                "IF (SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE "
-                "wait_event_type = 'Lock') > 0 THEN RETURN; END IF; "
-                "PERFORM pg_sleep(0.01); PERFORM pg_stat_clear_snapshot(); END LOOP; END $$; "
-                "ROLLBACK",
-                schema_));
-          });
-          ASSERT_TRUE(wait_until([&] {
-            return server().query(
-                       "SELECT count(*) FROM pg_stat_activity WHERE wait_event = "
-                       "'PgSleep'") == "1";
-          }));
-        },
-        [&] { killer.join(); });
-    EXPECT_FALSE(applied(kind)) << kind.name;
   }
 }
 
@@ -176,8 +109,6 @@ TEST_F(PostgresBrokenCall, ALockThatIsKeptTooLongEndsTheCallAndNothingIsDone) {
   ASSERT_TRUE(error);
   EXPECT_TRUE(error->retryable()) << error->what();
   keeper.join();
-  EXPECT_EQ(server().query("SELECT count(*) FROM pg_stat_activity WHERE state LIKE 'idle in%'"),
-            "0");
 }
 
 }  // namespace

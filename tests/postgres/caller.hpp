@@ -92,6 +92,9 @@ class PostgresCaller {
   std::expected<std::uint64_t, Conflict> put(std::string const& key, std::string const& value) {
     return on_loop(engine_->records().put(RecordWrite(key, value), deadline()));
   }
+  std::optional<Record> get(std::string const& key) {
+    return on_loop(engine_->records().get(key, deadline()));
+  }
   std::int64_t add(std::string const& counter) {
     return on_loop(engine_->records().add(counter, 1, deadline()));
   }
@@ -111,9 +114,17 @@ class PostgresCaller {
   std::unique_ptr<Engine> engine_;
 };
 
+/// No call leaves a transaction behind that nobody goes on with.
+inline void expect_no_idle_transaction(PostgresServer const& server) {
+  EXPECT_TRUE(wait_until([&] {
+    return server.query("SELECT count(*) FROM pg_stat_activity WHERE state LIKE 'idle in%'") == "0";
+  }));
+}
+
 /// One server for a whole suite of tests that does it no harm.
 class OnOneServer : public testing::Test {
  protected:
+  void TearDown() override { expect_no_idle_transaction(server()); }
   static PostgresServer& server() {
     static PostgresServer it;
     return it;
