@@ -94,8 +94,8 @@ namespace [[gnu::visibility("hidden")]] client {
 class Standing;
 }
 
-/// One candidate of one election. Move-only; any thread, moving aside. Destroying it stops it, with
-/// the patience of a guard (50 ms).
+/// One candidate of one election. Move-only; any thread, moving aside. Destroying it stops it: the
+/// leadership passes on if the listeners return within 50 ms, else its lease ends by itself.
 class Election {
  public:
   using Listener = std::function<void(ElectionEvent const&)>;
@@ -132,10 +132,11 @@ class Election {
   [[nodiscard]] std::string const& id() const noexcept;
   [[nodiscard]] Name const& name() const noexcept;
 
-  /// Calls `listener` for each event from now on, on a thread of the library, in order. What it
-  /// throws is ignored.
+  /// Calls `listener` for each event from now on, on a thread of the library, one at a time and in
+  /// order. What it throws is ignored.
   Registration on(Listener listener, Listen how = Listen::at_once);
-  /// No call begins after it has returned; one may be under way.
+  /// When it has returned, and when the Election is gone, the listener is not running and is not
+  /// called again; called from that listener itself it does not wait for it.
   void remove(Registration registration);
 
  private:

@@ -105,6 +105,32 @@ Standing::~Standing() {
   } catch (std::exception const&) {
     return;
   }
+  for (auto const& [registration, gate] : gates_) gate->close();
+}
+
+Election::Registration Standing::add(Election::Listener listener, Election::Listen how) {
+  auto const gate = std::make_shared<ListenerGate>(std::move(listener));
+  Election::Registration registration = 0;
+  core_->on_executor([&] {
+    registration =
+        candidate_->events().add([gate](ElectionEvent const& event) { gate->tell(event); }, how);
+  });
+  std::scoped_lock const lock(gates_mutex_);
+  gates_.emplace(registration, gate);
+  return registration;
+}
+
+void Standing::remove(Election::Registration registration) {
+  core_->on_executor([&] { candidate_->events().remove(registration); });
+  std::shared_ptr<ListenerGate> gate;
+  {
+    std::scoped_lock const lock(gates_mutex_);
+    auto const found = gates_.find(registration);
+    if (found == gates_.end()) return;
+    gate = found->second;
+    gates_.erase(found);
+  }
+  gate->close();
 }
 
 std::unique_ptr<Candidate> Core::candidate(Name const& name, ElectionOptions const& options) {
@@ -229,16 +255,10 @@ std::string const& Election::id() const noexcept { return standing_->candidate()
 Name const& Election::name() const noexcept { return standing_->election(); }
 
 Election::Registration Election::on(Listener listener, Listen how) {
-  Registration registration = 0;
-  auto& core = standing_->core();
-  core.check_usable("election");
-  core.on_executor(
-      [&] { registration = standing_->candidate().events().add(std::move(listener), how); });
-  return registration;
+  standing_->core().check_usable("election");
+  return standing_->add(std::move(listener), how);
 }
-void Election::remove(Registration registration) {
-  standing_->core().on_executor([&] { standing_->candidate().events().remove(registration); });
-}
+void Election::remove(Registration registration) { standing_->remove(registration); }
 
 Election Holt::election(Name const& name, ElectionOptions options) {
   return core_->election(name, options);

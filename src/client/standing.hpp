@@ -2,8 +2,10 @@
 #pragma once
 // Standing: an Election's inside: the candidate and what keeps its client alive.
 
+#include "client/listener_gate.hpp"
 #include "primitives/election.hpp"
 
+#include <map>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -27,11 +29,16 @@ class Standing {
   /// One at a time stops or resigns.
   [[nodiscard]] std::mutex& turn() noexcept { return turn_; }
 
+  Election::Registration add(Election::Listener listener, Election::Listen how);
+  void remove(Election::Registration registration);
+
  private:
   std::shared_ptr<Core> core_;
   std::unique_ptr<Candidate> candidate_;
   Name election_;
   std::mutex turn_;
+  std::mutex gates_mutex_;
+  std::map<Election::Registration, std::shared_ptr<ListenerGate>> gates_;
 };
 
 }  // namespace holt::client

@@ -45,10 +45,7 @@ asio::awaitable<void> EventQueue::tell_one(Ear ear, std::shared_ptr<ElectionEven
   // The listener may outlast us: it gets what it needs for itself.
   auto call = [listener = ear.listener, event, changed = changed_,
                in_turn = ear.how == Election::Listen::in_turn]() mutable {
-    try {
-      (*listener)(*event);
-    } catch (...) {  // NOLINT(bugprone-empty-catch): what a listener throws harms nobody
-    }
+    (*listener)(*event);
     if (in_turn) changed.set();
   };
   env_.call_user(std::move(call));

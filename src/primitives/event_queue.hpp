@@ -22,7 +22,7 @@ class EventQueue {
  public:
   explicit EventQueue(Env& env);
 
-  /// As Election::on and remove.
+  /// As Election::on and remove; a listener must not throw.
   Election::Registration add(Election::Listener listener, Election::Listen how);
   void remove(Election::Registration registration);
 
