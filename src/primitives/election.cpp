@@ -182,14 +182,15 @@ asio::awaitable<void> Candidate::lead(std::shared_ptr<KeptLease> lease) {
   while (true) {
     bool const held = lease->loss() == LossReason::none && lease->held(env_.now());
     auto const wish = wish_;
-    bool over = !held || stopping_;
-    if (wish && !over) {
-      over = wish->to.empty();
-      if (!over) over = co_await make_room(wish->to);
-      if (!over) answer_wish(Resignation::no_candidate);
+    if (!held || stopping_) break;
+    if (!wish) {
+      [[maybe_unused]] bool const woken = co_await wake_.wait_until(lease->deadline());
+      continue;
     }
-    if (over) break;
-    [[maybe_unused]] bool const woken = co_await wake_.wait_until(lease->deadline());
+    bool ready = wish->to.empty();
+    if (!ready) ready = co_await make_room(wish->to);
+    if (ready) break;
+    answer_wish(Resignation::no_candidate);
   }
   bool const held = lease->held(env_.now());
   auto deadline = lease->deadline();

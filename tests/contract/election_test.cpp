@@ -275,6 +275,17 @@ TEST_P(Elections, ResigningToSomebodyWhoIsNotThereChangesNothing) {
   EXPECT_EQ(first.term(), term);
 }
 
+TEST_P(Elections, AStopWhileASuccessorIsWaitedForIsNotLate) {
+  auto first = holt_.election("e", {.ttl = 60s});
+  first.start();
+  ASSERT_TRUE(leads(first));
+  auto resigned =
+      std::async(std::launch::async, [&] { return other_.resign_leader("e", "nobody", 20s); });
+  std::this_thread::sleep_for(100ms);  // the request is on its way, or there: both are right
+  EXPECT_EQ(first.stop(4s), Resignation::done);
+  EXPECT_EQ(resigned.get(), Resignation::done) << "nobody leads any more";
+}
+
 TEST_P(Elections, APriorityComesBeforeArrival) {
   auto third_client = open_client();
   auto first = holt_.election("e", {.ttl = 60s});
