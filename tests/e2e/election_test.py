@@ -12,7 +12,7 @@ from holt_case import HoltCase, is_alive
 
 class ElectionTest(HoltCase):
     def candidate(self, name: str, *options, code: str = "time.sleep(1000)") -> subprocess.Popen:
-        """Stands for the election "job"; its command writes the term and its pid, then runs code."""
+        """Stands for the election "job"; its command writes term and pid, then runs code."""
         log = self.folder / "log"
         program = f"""
 with open({str(log)!r}, "a") as log:
