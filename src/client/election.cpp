@@ -121,6 +121,7 @@ Election::Registration Standing::add(Election::Listener listener, Election::List
 }
 
 void Standing::remove(Election::Registration registration) {
+  if (core_->forked()) return;
   core_->on_executor([&] { candidate_->events().remove(registration); });
   std::shared_ptr<ListenerGate> gate;
   {

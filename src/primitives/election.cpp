@@ -18,6 +18,8 @@ namespace {
 /// Before all that a user may choose, 1 to 10.
 constexpr std::int32_t preferred_priority = 0;
 constexpr std::int32_t front_priority = -1;
+/// How often to look whether a listener that takes long has returned, or we are to stop.
+constexpr std::chrono::milliseconds listener_check{50};
 
 /// The three lines of a signal's text; missing ones are empty.
 std::vector<std::string_view> lines_of(std::string_view text) {
@@ -118,7 +120,11 @@ asio::awaitable<void> Candidate::close() {
 }
 
 asio::awaitable<void> Candidate::run() {
-  while (!stopping_) co_await stand();
+  while (!stopping_) {
+    // Work of the term before may still be stopping: no new term beside it.
+    bool const heard = co_await events_.heard(env_.now() + listener_check);
+    if (heard) co_await stand();
+  }
   enter(ElectionState::follower);
   running_ = false;
   ended_.set();

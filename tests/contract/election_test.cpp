@@ -193,6 +193,25 @@ TEST_P(Elections, WorkThatDoesNotStopKeepsTheLeaseUntilItEnds) {
   work_ends.set_value();
 }
 
+TEST_P(Elections, NoNewTermBeginsBesideWorkOfTheLast) {
+  std::promise<void> work_ends;
+  auto const work_ended = work_ends.get_future().share();
+  auto election = holt_.election("e", {.ttl = 60s});
+  election.on(
+      [work_ended](ElectionEvent const& event) {
+        if (event.kind == ElectionEventKind::leadership_lost) work_ended.wait();
+      },
+      Election::Listen::in_turn);
+  election.start();
+  ASSERT_TRUE(leads(election));
+  EXPECT_EQ(holt_.break_lock("election/e", "maintenance", {.now = true}), BreakResult::freed);
+  ASSERT_TRUE(comes_true([&] { return election.state() == ElectionState::follower; }));
+  std::this_thread::sleep_for(200ms);  // longer than it takes to be elected again
+  EXPECT_FALSE(election.is_leader());
+  work_ends.set_value();
+  EXPECT_TRUE(leads(election));
+}
+
 TEST_P(Elections, TheTermsStopTokenFires) {
   Diary diary;
   auto election = holt_.election("e", {.ttl = 60s});
