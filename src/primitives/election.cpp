@@ -65,11 +65,11 @@ Candidate::Candidate(Env& env, Locks& locks, Keeper& keeper, SignalBus& signals,
       wake_(env),
       ended_(env),
       nursery_(env) {
-  using Lines = std::vector<std::string_view>;
-  auto const hear = [this](std::string_view topic, std::function<void(Lines const&)> handler) {
+  auto const hear = [this](std::string_view topic, LineHandler handler) {
     auto ours = [this, handler = std::move(handler)](Signal const& signal) {
-      auto const lines = lines_of(signal.text);
-      if (lines[0] == candidacy_.lease.text()) handler(lines);
+      if (lines_of(signal.text)[0] == candidacy_.lease.text()) {
+        nursery_.spawn(handle(handler, signal.text));
+      }
     };
     subscriptions_.push_back(signals_.subscribe(std::string(topic), std::move(ours)));
   };
@@ -79,6 +79,12 @@ Candidate::Candidate(Env& env, Locks& locks, Keeper& keeper, SignalBus& signals,
   hear(topic::prefer, [this](Lines const&) {
     if (candidacy_.yields) wish_to_resign({});
   });
+}
+
+/// Signals may come on a thread of the engine.
+asio::awaitable<void> Candidate::handle(LineHandler handler, std::string text) {
+  handler(lines_of(text));
+  co_return;
 }
 
 void Candidate::start() {

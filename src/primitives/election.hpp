@@ -21,6 +21,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -89,6 +90,10 @@ class Candidate {
     Event answered;
   };
 
+  using Lines = std::vector<std::string_view>;
+  using LineHandler = std::function<void(Lines const&)>;
+
+  asio::awaitable<void> handle(LineHandler handler, std::string text);
   asio::awaitable<void> run();
   asio::awaitable<void> stand();
   asio::awaitable<void> lead(std::shared_ptr<KeptLease> lease);
