@@ -8,6 +8,7 @@
 
 #include <holt/capabilities.hpp>
 #include <holt/diagnosis.hpp>
+#include <holt/election.hpp>
 #include <holt/error.hpp>
 #include <holt/lock.hpp>
 #include <holt/log.hpp>
@@ -104,6 +105,26 @@ class Holt {
   /// Watches the leases whose name starts with `prefix`, from now on. Costs nothing while nothing
   /// happens, where the engine can tell that (docs/adr/0012-hints-of-change.md).
   Watch watch(std::string_view prefix = {});
+
+  /// A candidate of the election `name`, which stands for it from start() on. Throws
+  /// InvalidArgument for options that cannot be or cannot be safe.
+  Election election(Name const& name, ElectionOptions options = {});
+
+  /// Who leads; nothing when nobody does.
+  std::optional<LeaderInfo> leader(Name const& name);
+
+  /// Elections that have a leader, in order of name after `after`, at most `limit` (1 to 1000).
+  std::vector<LeaderInfo> leaders(std::string_view prefix = {}, std::string_view after = {},
+                                  std::uint32_t limit = 100);
+
+  /// Watches one election: the lease of each event is the leadership, its fence the term, its note
+  /// the leader's id.
+  Watch observe(Name const& name);
+
+  /// Asks whoever leads to step down, and waits up to `deadline` until another term has begun or
+  /// nobody leads. `to` names the candidate that is to follow. `late`: it did not happen in time.
+  Resignation resign_leader(Name const& name, std::string_view to = {},
+                            std::chrono::milliseconds deadline = std::chrono::seconds(5));
 
   /// Asks the holder to stop, with a reason of 1 to 256 bytes that it will see. The name is free
   /// when the holder has let go or its lease ends; with `now` at once, whatever the holder does.

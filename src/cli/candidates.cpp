@@ -79,7 +79,7 @@ class Line {
         ++at;
       } else if (is_flag) {
         at += size_of(known.flags, at);
-      } else if (known.runs_command) {
+      } else if (known.runs_command && plain.size() == known.words.size()) {
         result_.command_at = at;
         return;
       } else {
@@ -90,10 +90,10 @@ class Line {
       return complete_value(*find_flag(known.flags, words_[words_.size() - 2]), "");
     }
     if (!only_words && complete_flag(known.flags)) return;
-    if (known.runs_command) {
-      result_.command_at = at;
-    } else if (plain.size() < known.words.size()) {
+    if (plain.size() < known.words.size()) {
       complete_word(known.words[plain.size()], plain);
+    } else if (known.runs_command) {
+      result_.command_at = at;
     }
   }
 
@@ -120,6 +120,7 @@ class Line {
   void complete_word(DeclaredWord const& word, std::vector<std::string> const& plain) {
     for (auto const choice : word.choices) add(choice, {});
     if (word.placeholder == "NAME" || word.placeholder == "PREFIX") add_names({});
+    if (word.placeholder == "ELECTION") add_elections();
     if (word.placeholder == "COMMAND") add_commands({});
     if (word.placeholder == "SUBCOMMAND" && is_group(plain.back())) add_commands(plain.back());
   }
@@ -132,13 +133,24 @@ class Line {
     }
   }
 
-  /// Names of locks, from the store that the line is about.
-  void add_names(std::string const& before) {
+  /// The store that the line is about, if it opens at once.
+  [[nodiscard]] std::optional<Holt> open_store() const {
     StoreOptions store;
     CommandLine line(lock_list_command, store_words());
     store.declare(line);
-    if (!line.parse()) return;
-    auto holt = store.open_quickly(patience);
+    if (!line.parse()) return std::nullopt;
+    return store.open_quickly(patience);
+  }
+
+  void add_elections() {
+    auto holt = open_store();
+    if (!holt) return;
+    for (auto const& leader : holt->leaders(last_, {}, most_names)) add(leader.election.text(), {});
+  }
+
+  /// Names of locks.
+  void add_names(std::string const& before) {
+    auto holt = open_store();
     if (!holt) return;
     auto const prefix = std::string_view(last_).substr(before.size());
     for (auto const& lease : holt->list(prefix, {}, most_names).leases) {

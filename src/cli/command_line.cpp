@@ -117,7 +117,9 @@ bool CommandLine::parse() {
   flag("-h,--help", help, "show this help");
   options_.back().flag.scope = Scope::none;
   if (only_declares_) return false;
-  auto const remaining = parse_flags();
+  auto const first = words_before_flags();
+  auto remaining = parse_flags();
+  remaining.insert(remaining.begin(), first.begin(), first.end());
   if (options_.back().given) {
     write_data(command_help(*this));
     return false;
@@ -129,6 +131,18 @@ bool CommandLine::parse() {
   if (color) set_color(*color);
   parsed_ = true;
   return true;
+}
+
+/// Of a command that runs another: what is its own and stands before the flags. CLI11 would take it
+/// for the beginning of the other command.
+std::vector<std::string> CommandLine::words_before_flags() {
+  std::vector<std::string> first;
+  if (command_words_ == nullptr) return first;
+  auto const flag = std::ranges::find_if(arguments_, looks_like_flag);
+  auto const own = std::min<std::ptrdiff_t>(std::ssize(words_), flag - arguments_.begin());
+  first.assign(arguments_.begin(), arguments_.begin() + own);
+  arguments_.erase(arguments_.begin(), arguments_.begin() + own);
+  return first;
 }
 
 /// Notes the flags that are given. Answers the words that are left.
@@ -234,7 +248,7 @@ void CommandLine::assign_words(std::vector<std::string> const& remaining) {
   std::vector<std::string> words;
   bool only_words = false;
   for (auto const& item : remaining) {
-    bool const in_command = command_words_ != nullptr && !words.empty();
+    bool const in_command = command_words_ != nullptr && words.size() > words_.size();
     if (!only_words && !in_command && item == "--") {
       only_words = true;
     } else if (!only_words && !in_command && looks_like_flag(item)) {
@@ -244,8 +258,9 @@ void CommandLine::assign_words(std::vector<std::string> const& remaining) {
     }
   }
   if (command_words_ != nullptr) {
-    *command_words_ = std::move(words);
-    return;
+    auto const own = std::min(words_.size(), words.size());
+    command_words_->assign(words.begin() + static_cast<std::ptrdiff_t>(own), words.end());
+    words.resize(own);
   }
   for (std::size_t i = 0; i < words_.size(); ++i) {
     auto const& [declared, target] = words_[i];

@@ -127,6 +127,7 @@ class CommandLine {
   };
   friend Declared declared(Command const& command);
 
+  [[nodiscard]] std::vector<std::string> words_before_flags();
   [[nodiscard]] std::vector<std::string> parse_flags();
   void assign_words(std::vector<std::string> const& remaining);
   void add_settings();

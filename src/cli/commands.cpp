@@ -18,11 +18,31 @@ namespace holt::cli {
 namespace {
 
 constexpr auto table = std::to_array<Command const*>({
-    &run_command,          &lock_try_command,    &lock_acquire_command, &lock_extend_command,
-    &lock_release_command, &lock_show_command,   &lock_list_command,    &lock_watch_command,
-    &lock_break_command,   &doctor_command,      &migrate_command,      &bench_lock_command,
-    &config_show_command,  &completion_command,  &demo_command,         &version_command,
-    &help_command,         &demo_worker_command, &complete_command,     &docs_command,
+    &run_command,
+    &lock_try_command,
+    &lock_acquire_command,
+    &lock_extend_command,
+    &lock_release_command,
+    &lock_show_command,
+    &lock_list_command,
+    &lock_watch_command,
+    &lock_break_command,
+    &elect_command,
+    &election_list_command,
+    &election_show_command,
+    &election_watch_command,
+    &election_resign_command,
+    &doctor_command,
+    &migrate_command,
+    &bench_lock_command,
+    &config_show_command,
+    &completion_command,
+    &demo_command,
+    &version_command,
+    &help_command,
+    &demo_worker_command,
+    &complete_command,
+    &docs_command,
 });
 
 std::string_view first_word(std::string_view words) { return words.substr(0, words.find(' ')); }

@@ -13,6 +13,11 @@
 namespace holt::cli {
 
 extern Command const run_command;
+extern Command const elect_command;
+extern Command const election_list_command;
+extern Command const election_show_command;
+extern Command const election_watch_command;
+extern Command const election_resign_command;
 extern Command const lock_try_command;
 extern Command const lock_acquire_command;
 extern Command const lock_extend_command;

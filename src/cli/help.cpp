@@ -65,6 +65,12 @@ constexpr std::string_view lock_examples =
     "  holt lock try deploy --ttl 10m -o json    for scripts: take it, keep the owner\n"
     "  holt lock release deploy --owner OWNER\n";
 
+constexpr std::string_view election_examples =
+    "  holt election list                        who leads what\n"
+    "  holt election show scheduler              who leads, since when, how healthy\n"
+    "  holt election watch scheduler             whenever that changes\n"
+    "  holt election resign scheduler --to web-2\n";
+
 constexpr std::string_view bench_examples =
     "  holt bench lock                           how fast is my store?\n";
 
@@ -74,6 +80,7 @@ constexpr std::string_view config_examples =
 constexpr std::array groups{
     Group{"", "Holt coordinates replicas on the database they already run.", top_examples},
     Group{"lock", "Take, show and break locks.", lock_examples},
+    Group{"election", "See who leads, and ask for another leader.", election_examples},
     Group{"bench", "Measure your own store.", bench_examples},
     Group{"config", "See what is configured, and where.", config_examples},
 };

@@ -5,8 +5,7 @@
 #include "cli/commands.hpp"
 #include "cli/duration.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/failure.hpp"
-#include "cli/interrupt.hpp"
+#include "cli/follow.hpp"
 #include "cli/lease_record.hpp"
 #include "cli/output.hpp"
 #include "cli/signals.hpp"
@@ -14,16 +13,11 @@
 #include "cli/stream.hpp"
 #include "cli/text.hpp"
 
-#include <holt/clock.hpp>
-#include <holt/lock.hpp>
 #include <holt/open.hpp>
 #include <holt/watch.hpp>
 
-#include <poll.h>
 #include <signal.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <string>
@@ -81,34 +75,6 @@ void write_events(Output form, std::vector<LeaseEvent> const& events) {
   }
 }
 
-bool nobody_reads() {
-  pollfd output{STDOUT_FILENO, 0, 0};
-  return ::poll(&output, 1, 0) > 0 && (output.revents & (POLLERR | POLLHUP)) != 0;
-}
-
-/// When it all is to end; what is near the end of the clock means never.
-Instant end_after(std::optional<milliseconds> duration) {
-  constexpr std::chrono::hours longest{24 * 365 * 100};
-  if (!duration || *duration >= longest) return Instant::max();
-  return BootClock::now() + *duration;
-}
-
-/// How long to wait now when it all is to end at `end`.
-milliseconds time_until(Instant end) {
-  if (end == Instant::max()) return wait_forever;
-  return std::max(std::chrono::ceil<milliseconds>(end - BootClock::now()), milliseconds(0));
-}
-
-/// Until something ends it. Answers the exit status.
-int follow(Watch watch, Output form, Instant end) {
-  Interrupt interrupt(STDOUT_FILENO);
-  do {
-    write_events(form, watch.next(time_until(end), interrupt.token()));
-  } while (!interrupt.token().stop_requested() && BootClock::now() < end);
-  auto const signal = interrupt.finish();
-  return signal == 0 ? number(ExitCode::ok) : 128 + signal;
-}
-
 int lock_watch(CommandLine& line) {
   std::string prefix;
   std::optional<milliseconds> duration;
@@ -124,12 +90,8 @@ int lock_watch(CommandLine& line) {
   BlockedSignals const blocked(ending_signals());
   ::signal(SIGPIPE, SIG_IGN);
   auto holt = store.open();
-  try {
-    return follow(holt.watch(prefix), form, end_after(duration));
-  } catch (Failure const&) {
-    if (nobody_reads()) return number(ExitCode::ok);
-    throw;
-  }
+  return follow(holt.watch(prefix), duration,
+                [form](std::vector<LeaseEvent> const& events) { write_events(form, events); });
 }
 
 }  // namespace

@@ -7,8 +7,10 @@
 #include "cli/exit_code.hpp"
 #include "cli/failure.hpp"
 #include "cli/interruptible.hpp"
+#include "cli/leash.hpp"
 #include "cli/once_per.hpp"
 #include "cli/progress.hpp"
+#include "cli/refusal.hpp"
 #include "cli/signals.hpp"
 #include "cli/store.hpp"
 #include "cli/stream.hpp"
@@ -28,11 +30,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <chrono>
 #include <optional>
+#include <stop_token>
 #include <string>
-#include <system_error>
 #include <vector>
 
 namespace holt::cli {
@@ -96,13 +97,22 @@ struct RunOptions {
   }
 };
 
-int refuse_to_start(std::string const& command, int error) {
-  talk_of_trouble("cannot run " + in_quotes(command) + ": " +
-                  std::system_category().message(error));
-  if (error == ENOENT) talk_of_a_way_out("the command's full path, or look at PATH");
-  if (error == EACCES) talk_of_a_way_out("a file that is executable (chmod +x)");
-  return number(error == ENOENT ? ExitCode::command_missing : ExitCode::not_executable);
-}
+class LockLeash final : public Leash {
+ public:
+  explicit LockLeash(Lock const& lock) : lock_(lock) {}
+  [[nodiscard]] std::string what() const override {
+    return "lock " + in_quotes(lock_.name().text());
+  }
+  [[nodiscard]] std::vector<std::string> environment() const override {
+    return {"HOLT_LOCK_NAME=" + lock_.name().text(), "HOLT_FENCE=" + lock_.fence().decimal()};
+  }
+  [[nodiscard]] Instant deadline() const override { return lock_.deadline(); }
+  [[nodiscard]] std::stop_token lost() const override { return lock_.lost(); }
+  [[nodiscard]] LossReason loss() const override { return lock_.loss(); }
+
+ private:
+  Lock const& lock_;
+};
 
 /// The command has ended; a lease that cannot be released ends by itself. Of a lost one there is
 /// nothing to release, but a broken one waits for this.
@@ -140,7 +150,8 @@ int run_under_lock(CommandLine& line, RunOptions const& options, bool& interrupt
   }
   if (options.once.is_done(holt, name)) return number(ExitCode::ok);  // while we waited
   line.doing = "run " + in_quotes(options.command.front());
-  Supervisor supervisor(*lock, watchdog, options.grace_or_default(), blocked->before());
+  LockLeash const leash(*lock);
+  Supervisor supervisor(leash, watchdog, options.grace_or_default(), blocked->before());
   auto const started = BootClock::now();
   auto const end = supervisor.run(options.command);
   clean_up.emplace();

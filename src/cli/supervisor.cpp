@@ -8,7 +8,6 @@
 #include "cli/text.hpp"
 
 #include <holt/clock.hpp>
-#include <holt/lock.hpp>
 
 #include <poll.h>
 #include <signal.h>
@@ -42,13 +41,13 @@ int shell_status(siginfo_t const& info) {
 
 }  // namespace
 
-Supervisor::Supervisor(Lock const& lock, Watchdog& watchdog, std::chrono::milliseconds grace,
+Supervisor::Supervisor(Leash const& leash, Watchdog& watchdog, std::chrono::milliseconds grace,
                        sigset_t const& child_mask)
-    : lock_(lock),
+    : leash_(leash),
       watchdog_(watchdog),
       grace_(grace),
       child_mask_(child_mask),
-      deadline_(lock.deadline()) {
+      deadline_(leash.deadline()) {
   auto const set = forwarded_signals();
   ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
   struct sigaction by_default{};
@@ -64,8 +63,7 @@ Supervisor::Supervisor(Lock const& lock, Watchdog& watchdog, std::chrono::millis
 
 CommandEnd Supervisor::run(std::vector<std::string> const& command) {
   watchdog_.guard_until(deadline_);
-  std::vector<std::string> const environment{"HOLT_LOCK_NAME=" + lock_.name().text(),
-                                             "HOLT_FENCE=" + lock_.fence().decimal()};
+  auto const environment = leash_.environment();
   ChildSetup const setup{.command = command,
                          .environment = environment,
                          .mask = child_mask_,
@@ -75,7 +73,7 @@ CommandEnd Supervisor::run(std::vector<std::string> const& command) {
   if (started.error == ETIME) return {.lease_lost = true};
   if (started.error != 0) return {.start_error = started.error};
   child_ = started.pid;
-  std::stop_callback const on_lost(lock_.lost(), [fd = lost_.get()] { ::eventfd_write(fd, 1); });
+  std::stop_callback const on_lost(leash_.lost(), [fd = lost_.get()] { ::eventfd_write(fd, 1); });
   while (!has_ended()) {
     check_lease();
     wait();
@@ -113,30 +111,39 @@ void Supervisor::check_lease() {
     return;
   }
   move_deadline();
-  auto const loss = lock_.loss();
+  auto const loss = leash_.loss();
   if (loss != LossReason::none || now >= deadline_ - grace_) end_command(loss);
 }
 
 /// To the end of the lease as the store last confirmed it.
 void Supervisor::move_deadline() noexcept {
-  deadline_ = std::max(deadline_, lock_.deadline());
+  deadline_ = std::max(deadline_, leash_.deadline());
   watchdog_.guard_until(deadline_);
 }
 
 /// `reason` is none when the lease is still ours but could not be renewed in time.
 void Supervisor::end_command(LossReason reason) {
   ending_ = true;
-  auto const lock = "lock " + in_quotes(lock_.name().text());
-  if (reason != LossReason::none && reason != LossReason::broken) {
-    talk_of_trouble(lock + " is lost (" + std::string(to_string(reason)) +
-                    "): killing the command");
-    return kill_command();
-  }
+  std::string why;
   kill_at_ = deadline_;
-  talk_of_trouble(
-      lock +
-      (reason == LossReason::broken ? " was broken by somebody" : " could not be renewed in time") +
-      ": sent TERM to the command, KILL follows in " + time_until(kill_at_));
+  switch (reason) {
+    case LossReason::none:
+      why = " could not be renewed in time";
+      break;
+    case LossReason::broken:
+      why = " was broken by somebody";
+      break;
+    case LossReason::released:
+      why = " is to be handed over";
+      kill_at_ = std::min(deadline_, BootClock::now() + grace_);
+      break;
+    default:
+      talk_of_trouble(leash_.what() + " is lost (" + std::string(to_string(reason)) +
+                      "): killing the command");
+      return kill_command();
+  }
+  talk_of_trouble(leash_.what() + why + ": sent TERM to the command, KILL follows in " +
+                  time_until(kill_at_));
   signal_group(SIGTERM);
   signal_group(SIGCONT);  // stopped processes too
 }
@@ -165,7 +172,7 @@ CommandEnd Supervisor::finish() {
   bool const by_watchdog = killed && watchdog_.has_killed();
   if (by_watchdog && !ending_) {
     talk_of_trouble(
-        "lock " + in_quotes(lock_.name().text()) +
+        leash_.what() +
         " was lost before this process could act (was it stopped?): the watchdog has killed the "
         "command");
   }
@@ -193,9 +200,8 @@ void Supervisor::check_stopped() {
 void Supervisor::suspend() {
   move_deadline();
   terminal_.take_back(child_);
-  talk("suspended: lock " + in_quotes(lock_.name().text()) +
-       " is not renewed meanwhile, and the command is killed in " + time_until(deadline_) +
-       " unless it is resumed");
+  talk("suspended: " + leash_.what() + " is not renewed meanwhile, and the command is killed in " +
+       time_until(deadline_) + " unless it is resumed");
   sigset_t stop;
   ::sigemptyset(&stop);
   ::sigaddset(&stop, SIGTSTP);

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Sees a command through while a lock is held: forwards signals, shares the terminal, moves the
-// watchdog's deadline along with the lease, and ends the command before the lease can pass on.
+// Sees a command through while a lock is held or a term lasts: forwards signals, shares the
+// terminal, moves the watchdog's deadline along with the lease, and ends the command before the
+// lease can pass on.
 //
 //   running --(lease not renewed: deadline - grace; broken)--> TERM, ending --(deadline)--> KILL
+//   running --(to be released)--> TERM, ending --(grace, deadline at the latest)--> KILL
 //   running --(lost: taken, expired, store gone)--> KILL
 //
 // Once ending has begun it is not taken back, even if the lease is renewed meanwhile.
 
 #include "cli/boot_timer.hpp"
 #include "cli/descriptor.hpp"
+#include "cli/leash.hpp"
 #include "cli/terminal.hpp"
 #include "cli/watchdog.hpp"
 
 #include <holt/clock.hpp>
-#include <holt/lock.hpp>
 
 #include <signal.h>
 #include <sys/types.h>
@@ -41,7 +43,7 @@ struct CommandEnd {
 class Supervisor {
  public:
   /// Blocks all signals from here on. Throws std::system_error.
-  Supervisor(Lock const& lock, Watchdog& watchdog, std::chrono::milliseconds grace,
+  Supervisor(Leash const& leash, Watchdog& watchdog, std::chrono::milliseconds grace,
              sigset_t const& child_mask);
 
   /// Starts the command and returns when it has ended. Call it once, from the main thread.
@@ -62,7 +64,7 @@ class Supervisor {
   void resume();
   void signal_group(int signal) const noexcept { ::kill(-child_, signal); }
 
-  Lock const& lock_;
+  Leash const& leash_;
   Watchdog& watchdog_;
   std::chrono::milliseconds grace_;
   sigset_t const& child_mask_;

@@ -122,7 +122,7 @@ void Core::check_usable(std::string_view operation) const {
 LockRequest Core::request(Name const& name, LockOptions const& options, std::stop_token stop) {
   LockRequest request(name, checked_ttl(options.ttl));
   request.patience = timeout_;
-  request.renew = options.renew;
+  request.renew_every = options.renew ? usual_renewal : never_renewed;
   request.note = checked_note(options.note);
   request.stop = std::move(stop);
   return request;

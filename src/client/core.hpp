@@ -12,6 +12,7 @@
 #include "client/telemetry.hpp"
 #include "contracts/engine.hpp"
 #include "env/real_env.hpp"
+#include "primitives/election.hpp"
 #include "primitives/keeper.hpp"
 #include "primitives/lock.hpp"
 #include "primitives/watcher.hpp"
@@ -19,7 +20,10 @@
 #include <holt/detail/async_calls.hpp>
 #include <holt/open.hpp>
 
+#include <boost/asio/use_awaitable.hpp>
+
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -98,6 +102,13 @@ class Core : public std::enable_shared_from_this<Core> {
     return loops_.run(std::move(work));
   }
 
+  /// Runs it on Env::executor() and waits for its end.
+  template <class T>
+  T run_on_executor(asio::awaitable<T> work) {
+    return loops_.run(elsewhere(std::move(work)));
+  }
+  void on_executor(std::function<void()> const& work) { loops_.run(elsewhere(call(work))); }
+
   /// Runs it behind the caller; `done` as in holt/detail/async_calls.hpp.
   template <class T>
   void start(Job<T> job, detail::Done<T> done) {
@@ -119,6 +130,9 @@ class Core : public std::enable_shared_from_this<Core> {
                    });
   }
 
+  /// Throws unless this client is open and belongs to this process.
+  void check_usable(std::string_view operation) const;
+
   /// What the user gets for a lease.
   [[nodiscard]] std::expected<Lock, Busy> guard(Kept kept);
   void detach(KeptLease& lease);
@@ -126,6 +140,15 @@ class Core : public std::enable_shared_from_this<Core> {
   Watch watch(std::string_view prefix);
   std::vector<LeaseEvent> next(Watcher& watcher, std::chrono::milliseconds wait,
                                std::stop_token const& stop);
+  std::unique_ptr<Candidate> candidate(Name const& name, ElectionOptions const& options);
+  Election election(Name const& name, ElectionOptions const& options);
+  std::optional<LeaderInfo> leader(Name const& name);
+  std::vector<LeaderInfo> leaders(std::string_view prefix, std::string_view after,
+                                  std::uint32_t limit);
+  Watch observe(Name const& name);
+  Resignation resign_leader(Name const& name, std::string_view to,
+                            std::chrono::milliseconds deadline);
+  [[nodiscard]] Instant now() const { return env_.now(); }
   std::optional<CountedRun> last_run(Name const& name);
   bool count_run(Lock const& lock, CountOptions const& options);
   std::vector<Finding> diagnose(DiagnoseOptions options);
@@ -139,11 +162,18 @@ class Core : public std::enable_shared_from_this<Core> {
   [[nodiscard]] bool forked() const noexcept { return ours_.until() == Instant(); }
 
  private:
-  /// Throws unless this client is open and belongs to this process.
-  void check_usable(std::string_view operation) const;
   [[nodiscard]] Instant call_deadline() const { return env_.now() + timeout_; }
   [[nodiscard]] LeaseStore& leases() { return metered_ ? *metered_ : engine_->leases(); }
   LockRequest request(Name const& name, LockOptions const& options, std::stop_token stop);
+
+  template <class T>
+  asio::awaitable<T> elsewhere(asio::awaitable<T> work) {
+    co_return co_await asio::co_spawn(env_.executor(), std::move(work), asio::use_awaitable);
+  }
+  static asio::awaitable<void> call(std::function<void()> const& work) {
+    work();
+    co_return;
+  }
 
   std::string instance_;
   Nanos timeout_;

@@ -43,7 +43,7 @@ Keeper::Keeper(Env& env, LeaseStore& store, SignalBus& signals, EventLog const& 
       nursery_(env) {}
 
 std::shared_ptr<KeptLease> Keeper::keep(Name name, Owner owner, Fence fence,
-                                        Instant attempt_started, Nanos ttl, bool renew) {
+                                        Instant attempt_started, Nanos ttl, Nanos renew_every) {
   auto lease =
       std::make_shared<KeptLease>(std::move(name), std::move(owner), fence, attempt_started);
   {
@@ -55,7 +55,7 @@ std::shared_ptr<KeptLease> Keeper::keep(Name name, Owner owner, Fence fence,
     }
     lease->id_ = next_id_++;
     lease->ttl_ = ttl.count();
-    lease->renew_ = renew;
+    lease->renew_every_ = renew_every;
     leases_.emplace(lease->id_, lease);
     trust(*lease, attempt_started, ttl);
     start();
@@ -70,12 +70,14 @@ void Keeper::trust(KeptLease& lease, Instant attempt_started, Nanos ttl) {
   auto const until = std::max(lease.trust_.until(), trust::deadline(attempt_started, ttl));
   lease.deadline_.store(until.time_since_epoch().count(), std::memory_order_release);
   lease.trust_.set(until);
-  lease.at_risk_ = !lease.renew_;
-  auto const watch = lease.renew_ ? trust::at_risk_at(attempt_started, ttl) : until;
+  lease.at_risk_ = !lease.renews();
+  auto const every =
+      lease.renew_every_ == usual_renewal ? trust::renew_every(ttl) : lease.renew_every_;
+  auto const watch = lease.renews() ? trust::at_risk_at(attempt_started, ttl, every) : until;
   schedule(watches_, lease.watch_at_, lease.id_, watch);
   if (watch < watch_alarm_) watch_wake_.set();
-  if (!lease.renew_) return;
-  auto const renewal = trust::renew_at(attempt_started, ttl);
+  if (!lease.renews()) return;
+  auto const renewal = attempt_started + every;
   schedule(renewals_, lease.renew_at_, lease.id_, renewal);
   if (renewal < renew_alarm_) renew_wake_.set();
 }
@@ -183,7 +185,7 @@ asio::awaitable<void> Keeper::unsubscribe() {
 void Keeper::check(std::string_view owner) {
   std::scoped_lock const lock(mutex_);
   for (auto const& [id, lease] : leases_) {
-    if (lease->owner().text() != owner || !lease->renew_) continue;
+    if (lease->owner().text() != owner || !lease->renews()) continue;
     schedule(renewals_, lease->renew_at_, id, env_.now());
     renew_wake_.set();
   }

@@ -32,6 +32,9 @@
 
 namespace holt {
 
+inline constexpr Nanos usual_renewal{0};              ///< at about a third of the ttl
+inline constexpr Nanos never_renewed = Nanos::max();  ///< it simply ends after its ttl
+
 /// One held lease as its holder sees it. Shared by the keeper and the guard. Any thread.
 class KeptLease {
  public:
@@ -60,6 +63,7 @@ class KeptLease {
  private:
   friend class Keeper;
   std::function<void()> take_callback();
+  [[nodiscard]] bool renews() const noexcept { return renew_every_ != never_renewed; }
 
   Name name_;
   Owner owner_;
@@ -75,7 +79,7 @@ class KeptLease {
 
   // Guarded by the keeper's mutex:
   std::uint64_t id_ = 0;
-  bool renew_ = true;
+  Nanos renew_every_{};
   bool at_risk_ = false;
   Instant renew_at_ = Instant::max();
   Instant planned_;  ///< when the renewal under way was due
@@ -88,7 +92,7 @@ class Keeper {
 
   /// Takes a fresh grant into care. `attempt_started` is when the request was about to leave.
   std::shared_ptr<KeptLease> keep(Name name, Owner owner, Fence fence, Instant attempt_started,
-                                  Nanos ttl, bool renew);
+                                  Nanos ttl, Nanos renew_every);
 
   /// The store confirmed an extension that was about to leave at `attempt_started`. Answers false
   /// when it came too late: the lease is lost.

@@ -139,6 +139,7 @@ asio::awaitable<std::expected<std::shared_ptr<KeptLease>, Busy>> Locks::acquire(
   while (true) {
     co_await ask(request, attempt);
     if (attempt.granted) accept(request, attempt);
+    if (request.on_busy && !attempt.granted && !attempt.failure) request.on_busy(attempt.busy);
     if (attempt.lease) co_return attempt.lease;
     if (over(request, attempt)) break;
     if (request.wait && !ear) {
@@ -184,6 +185,8 @@ asio::awaitable<void> Locks::ask(LockRequest const& request, Attempt& attempt) {
   LeaseRequest question({request.name}, attempt.owner, request.ttl);
   question.stand_in_line = attempt.in_line;
   question.ticket_ttl = std::max<Nanos>(request.ttl * place_lives, min_place_life);
+  question.priority = request.priority;
+  question.delay = request.delay;
   question.note = request.note;
   attempt.granted.reset();
   attempt.failure.reset();
@@ -231,8 +234,8 @@ void Locks::accept(LockRequest const& request, Attempt& attempt) {
     log_.report(LogLevel::warn, "warning", request.name, attempt.owner, fence,
                 attempt.granted->warning);
   }
-  attempt.lease =
-      keeper_.keep(request.name, attempt.owner, fence, attempt.started, request.ttl, request.renew);
+  attempt.lease = keeper_.keep(request.name, attempt.owner, fence, attempt.started, request.ttl,
+                               request.renew_every);
 }
 
 /// Whether to stop asking. Sets why in `busy`; a failure that is left there is thrown.

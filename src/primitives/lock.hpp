@@ -25,7 +25,9 @@
 #include <holt/retry.hpp>
 
 #include <atomic>
+#include <cstdint>
 #include <expected>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -43,9 +45,13 @@ struct LockRequest {
   bool wait = false;  ///< stand in line until `give_up`; else `give_up` ends the one try
   Instant give_up;
   Nanos patience{};  ///< how long one store call may take, and how long a store may fail
-  bool renew = true;
+  Nanos renew_every = usual_renewal;
+  std::int32_t priority = LeaseRequest::usual_priority;  ///< in line
+  Nanos delay{};                                         ///< as in LeaseRequest
   std::string note;
   std::stop_token stop;
+  /// Called with each answer that somebody else has it, where the caller's coroutine runs.
+  std::function<void(Busy const&)> on_busy;
 };
 
 class Locks {

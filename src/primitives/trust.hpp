@@ -30,16 +30,18 @@ constexpr Instant deadline(Instant attempt_started, Nanos ttl) {
   return attempt_started + ttl - margin(ttl);
 }
 
-/// When to renew it: a third of the ttl after it was asked for, less a hundredth of that, so that
+/// How often to renew unless told otherwise: a third of the ttl, less a hundredth of that, so that
 /// three renewals fit into a ttl: who waits and looks at the end that it was told finds the whole
 /// ttl before it, and not two thirds.
-constexpr Instant renew_at(Instant attempt_started, Nanos ttl) {
-  return attempt_started + ttl / 3 - ttl / 300;
-}
+constexpr Nanos renew_every(Nanos ttl) { return ttl / 3 - ttl / 300; }
 
-/// When a renewal that is still missing becomes a danger: half of the time for it is gone.
-constexpr Instant at_risk_at(Instant attempt_started, Nanos ttl) {
-  auto const from = renew_at(attempt_started, ttl);
+/// The rarest renewals that are safe: one may get lost and the next still comes in time.
+constexpr Nanos rarest_renewal(Nanos ttl) { return (ttl - margin(ttl)) / 2; }
+
+/// When a renewal that is due `every` so often and still missing becomes a danger: half of the time
+/// for it is gone.
+constexpr Instant at_risk_at(Instant attempt_started, Nanos ttl, Nanos every) {
+  auto const from = attempt_started + every;
   return from + (deadline(attempt_started, ttl) - from) / 2;
 }
 

@@ -18,10 +18,11 @@ constexpr int rest_per_look = 5;
 
 }  // namespace
 
-Watcher::Watcher(Env& env, Engine& engine, std::string prefix)
+Watcher::Watcher(Env& env, Engine& engine, std::string prefix, Names which)
     : env_(env),
       engine_(engine),
       prefix_(std::move(prefix)),
+      which_(which),
       hint_(env),
       stopped_(env),
       changes_(engine.watch([hint = hint_]() mutable { hint.set(); })) {}
@@ -50,15 +51,25 @@ asio::awaitable<std::vector<LeaseEvent>> Watcher::next(Instant give_up, Nanos pa
   co_return std::vector<LeaseEvent>();
 }
 
-asio::awaitable<std::vector<LeaseEvent>> Watcher::look(Nanos patience) {
-  auto const started = env_.now();
+asio::awaitable<std::vector<LeaseInfo>> Watcher::read(Nanos patience) {
   std::vector<LeaseInfo> leases;
+  if (which_ == Names::only_this) {
+    auto found = co_await engine_.leases().find(Name(prefix_), env_.now() + patience);
+    if (found) leases.push_back(std::move(*found));
+    co_return leases;
+  }
   std::string cursor;
   do {
     auto page = co_await engine_.leases().list(prefix_, cursor, page_size, env_.now() + patience);
     std::ranges::move(page.leases, std::back_inserter(leases));
     cursor = std::move(page.next);
   } while (!cursor.empty());
+  co_return leases;
+}
+
+asio::awaitable<std::vector<LeaseEvent>> Watcher::look(Nanos patience) {
+  auto const started = env_.now();
+  auto leases = co_await read(patience);
   looked_at_ = env_.now();
   rests_until_ =
       looked_at_ + std::max<Nanos>(shortest_rest, rest_per_look * (looked_at_ - started));

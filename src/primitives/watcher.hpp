@@ -26,9 +26,10 @@ namespace holt {
 class Watcher {
  public:
   static constexpr std::chrono::seconds longest_absence{60};
+  enum class Names { with_prefix, only_this };
 
   /// Hints count from here on. `engine` must outlive it.
-  Watcher(Env& env, Engine& engine, std::string prefix);
+  Watcher(Env& env, Engine& engine, std::string prefix, Names which = Names::with_prefix);
 
   /// What happened since the last call; waits for it until `give_up` or until `stop` fires, then
   /// answers nothing. The first call does not wait. Each question to the store has `patience`.
@@ -38,6 +39,7 @@ class Watcher {
                                                 std::stop_token stop);
 
  private:
+  asio::awaitable<std::vector<LeaseInfo>> read(Nanos patience);
   asio::awaitable<std::vector<LeaseEvent>> look(Nanos patience);
   asio::awaitable<std::vector<LeaseEvent>> look_again(Nanos patience);
   [[nodiscard]] Instant next_look() const;
@@ -45,6 +47,7 @@ class Watcher {
   Env& env_;
   Engine& engine_;
   std::string const prefix_;
+  Names const which_;
   Event hint_;
   Event stopped_;
   LeaseView view_;

@@ -98,8 +98,8 @@ class FlagsTest(HoltCase):
 
     @staticmethod
     def words(command: str) -> list[str]:
-        known = {"run": ["--", "true"], "completion": ["bash"]}
-        return known.get(command, ["x"] if command.startswith("lock ") else [])
+        known = {"run": ["--", "true"], "elect": ["x", "--", "true"], "completion": ["bash"]}
+        return known.get(command, ["x"] if command.startswith(("lock ", "election ")) else [])
 
     def test_manual_pages(self):
         top = self.plain(DOCS / "man/holt.1")

@@ -6,7 +6,8 @@ import unittest
 from holt_case import HoltCase
 
 COMMANDS = ["run", "lock try", "lock acquire", "lock extend", "lock release", "lock show",
-            "lock list", "lock watch", "lock break", "doctor", "migrate", "bench lock",
+            "lock list", "lock watch", "lock break", "elect", "election list", "election show",
+            "election watch", "election resign", "doctor", "migrate", "bench lock",
             "config show", "completion", "demo", "version", "help"]
 
 

@@ -54,7 +54,8 @@ void Checker::granted(LeaseRequest const& request, Name const& name, Fence fence
   auto& line = this->line(name);
   if (line.holder == request.owner && line.last == fence) return;
   ++grants_;
-  if (options_.calm) check_order(name, line, request.owner);
+  bool const in_order = request.priority == LeaseRequest::usual_priority;
+  if (options_.calm && in_order) check_order(name, line, request.owner);
   std::erase(line.waiting, request.owner);
   line.free_since.reset();
   line.last = fence;
@@ -65,6 +66,13 @@ void Checker::granted(LeaseRequest const& request, Name const& name, Fence fence
 void Checker::renewed(LeaseRenewal const& renewal, std::expected<void, Lost> const& answer,
                       Nanos started) {
   if (answer) object(ledger_.renewed(renewal, started, world_.now()));
+}
+
+void Checker::releasing(Name const& name, Owner const& owner) {
+  ledger_.releasing(name, owner);
+  auto const found = work_.find(owner.text());
+  if (found == work_.end()) return;
+  if (*found->second) violated(name.text() + " is released while its work goes on");
 }
 
 /// An offer may be freed by any break, a lease only by the unsafe one.

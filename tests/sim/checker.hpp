@@ -33,7 +33,7 @@ class Checker {
                 Nanos started);
   void renewed(LeaseRenewal const& renewal, std::expected<void, Lost> const& answer, Nanos started);
   /// A release or break has reached the store, which has not answered yet.
-  void releasing(Name const& name, Owner const& owner) { ledger_.releasing(name, owner); }
+  void releasing(Name const& name, Owner const& owner);
   void breaking(BreakRequest const& request);
   void released(Name const& name, Owner const& owner, std::expected<void, Lost> const& answer);
   void broke(BreakRequest const& request, BreakResult answer);
@@ -49,6 +49,11 @@ class Checker {
   void writes(SimEnv const& env, KeptLease const& lease);
   /// A write that was on its way arrives; nothing is known of held().
   void writes_late(Name const& name, Fence fence);
+
+  /// Work that must have ended before the lease of this owner is released.
+  void works(Owner const& owner, std::shared_ptr<bool const> working) {
+    work_[owner.text()] = std::move(working);
+  }
 
   /// Looks at everything.
   void after_event();
@@ -102,6 +107,7 @@ class Checker {
   Ledger ledger_;
   std::map<std::string, Line> lines_;
   std::map<std::string, Nanos> broken_;  ///< owners that were asked to stop, and when
+  std::map<std::string, std::shared_ptr<bool const>> work_;  ///< by owner
   std::vector<Believer> believers_;
   std::vector<Believer> former_;  ///< lost lately: never to be held again
   std::optional<std::string> violation_;

@@ -115,7 +115,7 @@ LockRequest Client::request_of(Round const& round) {
   request.wait = round.wait > Nanos{};
   request.give_up = tools_.env.now() + (request.wait ? round.wait : round.patience);
   request.patience = round.patience;
-  request.renew = round.renew;
+  request.renew_every = round.renew ? usual_renewal : never_renewed;
   request.note = name_;
   if (round.cancel_after > Nanos{}) {
     std::stop_source source;

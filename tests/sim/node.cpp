@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <utility>
 
 namespace holt::sim {
 namespace {
@@ -37,14 +38,21 @@ void Node::start_clients() {
   for (std::uint32_t i = 1; i <= around_.options.clients; ++i) {
     auto const name = fmt::format("{}-{}", around_.world.name(id_), i);
     clients_.push_back(std::make_unique<Client>(tools, name));
-    ++running_;
-    auto const done = [this](std::exception_ptr error) {
-      if (error) std::rethrow_exception(error);
-      --running_;
-      client_ended_.set();
-    };
-    asio::co_spawn(env_.executor(), clients_.back()->run(), done);
+    start(clients_.back()->run());
   }
+  if (!around_.options.elections) return;
+  voter_ = std::make_unique<Voter>(tools, keeper_, bus_, id_);
+  start(voter_->run());
+}
+
+void Node::start(asio::awaitable<void> work) {
+  ++running_;
+  auto const done = [this](std::exception_ptr error) {
+    if (error) std::rethrow_exception(error);
+    --running_;
+    client_ended_.set();
+  };
+  asio::co_spawn(env_.executor(), std::move(work), done);
 }
 
 void Node::crash() {
@@ -53,6 +61,7 @@ void Node::crash() {
   bus_.unplug();
   link_.unplug();
   for (auto const& client : clients_) client->die();
+  if (voter_) voter_->die();
 }
 
 void Node::heal() {
@@ -62,7 +71,8 @@ void Node::heal() {
 }
 
 bool Node::served() const {
-  return std::ranges::all_of(clients_, [](auto const& client) { return client->served(); });
+  return std::ranges::all_of(clients_, [](auto const& client) { return client->served(); }) &&
+         (!voter_ || voter_->served());
 }
 
 void Node::close() {

@@ -10,6 +10,7 @@
 #include "sim/client.hpp"
 #include "sim/faulty_lease_store.hpp"
 #include "sim/signal_bus.hpp"
+#include "sim/voter.hpp"
 #include "support/sim_env.hpp"
 
 #include <memory>
@@ -52,6 +53,7 @@ class Node {
   [[nodiscard]] bool idle() const { return running_ == 0; }
 
  private:
+  void start(asio::awaitable<void> work);
   asio::awaitable<void> close_parts();
 
   Surroundings around_;
@@ -63,6 +65,7 @@ class Node {
   Keeper keeper_;
   Locks locks_;
   std::vector<std::unique_ptr<Client>> clients_;
+  std::unique_ptr<Voter> voter_;  ///< null: this seed has no election
   Event client_ended_;
   int running_ = 0;
   bool crashed_ = false;

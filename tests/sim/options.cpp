@@ -81,6 +81,7 @@ Options options_of(std::uint64_t seed) {
   Options options;
   options.seed = seed;
   options.calm = random.chance(half / 2);
+  options.elections = Random(seed, "elections").chance(half);
   choose_work(random, options);
   auto& faults = options.faults;
   choose_clocks(random, faults);
@@ -110,6 +111,7 @@ std::string describe(Options const& options) {
   add("extends", options.extends);
   add("cancels", options.cancels);
   add("strangers", options.strangers);
+  add("elections", options.elections);
   add("delay_us", faults.delay / microseconds(1));
   add("ordered", faults.ordered);
   add("slow_ppm", faults.slow);

@@ -54,6 +54,7 @@ struct Options {
   bool breaks_now = false;  ///< the unsafe kind too
   bool extends = false;
   bool cancels = false;
+  bool elections = false;  ///< each node stands for one
   bool strangers = false;  ///< somebody releases and renews what is not his
 };
 

@@ -256,13 +256,16 @@ void Simulation::check_nothing_left() {
 }
 
 void Simulation::for_each_name(std::function<asio::awaitable<void>(Name)> const& work) {
-  for (std::uint32_t i = 1; i <= options_.names; ++i) {
+  std::vector<Name> names;
+  for (std::uint32_t i = 1; i <= options_.names; ++i) names.emplace_back(fmt::format("name-{}", i));
+  if (options_.elections) names.emplace_back(Voter::lease);
+  for (auto const& name : names) {
     ++errands_;
     auto const done = [this](std::exception_ptr error) {
       if (error) std::rethrow_exception(error);
       --errands_;
     };
-    asio::co_spawn(store_env_.executor(), work(Name(fmt::format("name-{}", i))), done);
+    asio::co_spawn(store_env_.executor(), work(name), done);
   }
 }
 

@@ -37,8 +37,8 @@ TEST(TrustTest, Vectors) {
        }) {
     SCOPED_TRACE(v.ttl.count());
     EXPECT_EQ(trust::margin(v.ttl), v.margin);
-    EXPECT_EQ(trust::renew_at(start, v.ttl), start + v.renew);
-    EXPECT_EQ(trust::at_risk_at(start, v.ttl), start + v.at_risk);
+    EXPECT_EQ(trust::renew_every(v.ttl), v.renew);
+    EXPECT_EQ(trust::at_risk_at(start, v.ttl, v.renew), start + v.at_risk);
     EXPECT_EQ(trust::deadline(start, v.ttl), start + v.deadline);
     EXPECT_EQ(trust::retry_after(v.ttl), v.retry);
   }
@@ -63,11 +63,15 @@ TEST(TrustTest, OrderOfMomentsHoldsForEveryTtl) {
     ASSERT_GE(margin, 25ms);
     auto const deadline = trust::deadline(start, ttl);
     ASSERT_LT(deadline, start + ttl);
-    ASSERT_LT(start, trust::renew_at(start, ttl));
-    ASSERT_LT(trust::renew_at(start, ttl), trust::at_risk_at(start, ttl));
-    ASSERT_LT(trust::at_risk_at(start, ttl), deadline);
+    for (auto const every : {trust::renew_every(ttl), trust::rarest_renewal(ttl)}) {
+      ASSERT_GT(every, 0ns);
+      ASSERT_LE(start + 2 * every, deadline);
+      ASSERT_LT(start + every, trust::at_risk_at(start, ttl, every));
+      ASSERT_LT(trust::at_risk_at(start, ttl, every), deadline);
+    }
+    ASSERT_LT(3 * trust::renew_every(ttl), ttl);
     // There is time for at least a few tries between the first renewal and the end of trust.
-    ASSERT_GE((deadline - trust::renew_at(start, ttl)) / trust::retry_after(ttl), 8);
+    ASSERT_GE((deadline - start - trust::renew_every(ttl)) / trust::retry_after(ttl), 8);
   }
 }
 

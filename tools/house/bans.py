@@ -20,7 +20,9 @@ CALLERS = ("src/cli/bench_callers",)
 # Primitives run on one thread. These are where callers on other threads meet it, and lock:
 #   keeper: the register of held leases; event: waited for on one thread, fired on another;
 #   lock: the register of waiters; nursery: work is spawned from any thread.
-MEETING_POINTS = tuple(f"src/primitives/{name}" for name in ("keeper", "event", "lock", "nursery"))
+MEETING_POINTS = tuple(
+    f"src/primitives/{name}" for name in ("keeper", "event", "lock", "nursery", "present_term")
+)
 
 # (rule, where it holds, where not (both: beginnings of paths), pattern in the code, what to do)
 BANS = [
