@@ -4,16 +4,18 @@
 #include <fmt/core.h>
 
 #include <sys/resource.h>
+#include <sys/utsname.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <stdexcept>
+#include <string_view>
 
 namespace holt::bench {
 
-Folder::Folder() {
-  std::string pattern = (std::filesystem::current_path() / "holt-bench-XXXXXX").string();
+Folder::Folder(std::filesystem::path const& in) {
+  std::string pattern = (in / "holt-bench-XXXXXX").string();
   if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("cannot make " + pattern);
   path_ = pattern;
 }
@@ -37,6 +39,14 @@ double cpu_seconds() {
     return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
   };
   return of(used.ru_utime) + of(used.ru_stime);
+}
+
+std::string kernel_text() {
+  utsname system{};
+  ::uname(&system);
+  std::string_view const release = system.release;
+  auto const minor = release.find('.');
+  return std::string(release.substr(0, release.find_first_not_of("0123456789", minor + 1)));
 }
 
 void head(std::string const& title, std::string const& how) {

@@ -10,10 +10,11 @@
 
 namespace holt::bench {
 
-/// A fresh folder beside the build (a real disk, unlike /tmp on some machines), gone at the end.
+/// A fresh folder, beside the build unless said otherwise (a real disk, unlike /tmp on some
+/// machines), gone at the end.
 class Folder {
  public:
-  Folder();
+  explicit Folder(std::filesystem::path const& in = std::filesystem::current_path());
   ~Folder();
   Folder(Folder const&) = delete;
   Folder& operator=(Folder const&) = delete;
@@ -29,6 +30,9 @@ inline double median(std::vector<double> values) { return percentile(std::move(v
 
 /// CPU time of this process so far.
 double cpu_seconds();
+
+/// "6.1", of Linux.
+std::string kernel_text();
 
 /// Prints the head of a table with how it was measured, in lines of 100 columns.
 void head(std::string const& title, std::string const& how);

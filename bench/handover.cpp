@@ -112,7 +112,8 @@ HandOvers hand_overs(std::string const& url, Crowd crowd, std::uint64_t wanted,
   auto const last = std::min<std::uint64_t>(board.entries, Board::room);
   kill_all(children);
   HandOvers seen;
-  seen.commands = static_cast<double>(sent_after - sent_before) / static_cast<double>(last - first);
+  seen.counted = static_cast<double>(last - first);
+  seen.commands = static_cast<double>(sent_after - sent_before) / seen.counted;
   for (auto i = warm_up; i < last; ++i) {
     auto const gap = board.gaps[i].load();
     if (gap != 0) seen.gaps.push_back(static_cast<double>(gap) * 1e-9);

@@ -22,6 +22,7 @@ struct Crowd {
 
 struct HandOvers {
   std::vector<double> gaps;  ///< seconds, from before a release to the lock in another process
+  double counted = 0;        ///< hand-overs while commands were counted
   double commands = 0;       ///< that clients sent, per hand-over
 };
 

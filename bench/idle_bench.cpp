@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What it costs to hold: CPU time of a process that holds 1,000 locks on SQLite, or 10,000 on
-// Redis, at a ttl of 30 s and does nothing else, over three renewals of each.
+// Redis or PostgreSQL, at a ttl of 30 s and does nothing else, over three renewals of each; and
+// what a waiter sends meanwhile on PostgreSQL.
 
 #include "figures.hpp"
+#include "postgres_figures.hpp"
 #include "redis_figures.hpp"
 
 #include <holt/holt.hpp>
@@ -74,10 +76,30 @@ void measure_redis() {
       "about 0.3 ms at most");
 }
 
+void measure_postgres() {
+  PostgresAtWork const server(StatementStats::config());
+  StatementStats const stats(server);
+  auto holt = open(server->url());
+  auto const locks = take(holt, 10'000);
+  auto const before = stats.of(".renew(");
+  auto const sent = stats.of_all().statements;
+  auto const share = cpu_share(locks);
+  auto const statements = stats.of_all().statements - sent;
+  auto const after = stats.of(".renew(");
+  head("Locks: what holding costs, PostgreSQL",
+       "The same with 10,000 locks. A cycle is one renewal of each, every 10 s.\n" +
+           server.settings());
+  row("CPU of the process, share of a core", percent(share));
+  row("statements per cycle", fmt::format("{:.1f}", statements / renewals), "at most 100");
+  row("a statement keeps the server for, mean, commit apart",
+      time_text((after.seconds - before.seconds) / (after.statements - before.statements)));
+}
+
 }  // namespace
 }  // namespace holt::bench
 
 int main() {
   holt::bench::measure_sqlite();
   holt::bench::measure_redis();
+  holt::bench::measure_postgres();
 }

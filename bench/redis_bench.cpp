@@ -7,145 +7,31 @@
 // redis_bench [CALLERS...]     how many at a time; 1 16 256 unless told
 
 #include "engines/redis/engine.hpp"
-#include "env/real_env.hpp"
 #include "figures.hpp"
+#include "pairs.hpp"
 #include "redis_figures.hpp"
 #include "redis_scripts.hpp"
 
-#include <holt/asio.hpp>
-#include <holt/holt.hpp>
-
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
-#include <boost/asio/io_context.hpp>
 #include <fmt/core.h>
 
-#include <atomic>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <map>
 #include <optional>
-#include <thread>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
 namespace holt::bench {
 namespace {
 
-using namespace std::chrono_literals;
-constexpr auto round_time = 1000ms;
 constexpr int rounds = 5;
-
-/// What one round of one kind gave.
-struct Measured {
-  double rate = 0;    ///< pairs per second
-  double p50 = 0;     ///< seconds of a pair
-  double cpu_us = 0;  ///< of the client, per pair
-  double pairs = 0;
-  double server_us = 0;  ///< of the server, per pair
-};
-
-/// Counts pairs of several workers while it lives.
-class Meter {
- public:
-  [[nodiscard]] bool over() const { return over(BootClock::now()); }
-  [[nodiscard]] bool over(Instant now) const { return now >= end_; }
-  void pair(Instant began) {
-    times_.push_back(std::chrono::duration<double>(BootClock::now() - began).count());
-  }
-  [[nodiscard]] Measured result() const {
-    auto const pairs = static_cast<double>(times_.size());
-    auto const span = std::chrono::duration<double>(BootClock::now() - start_).count();
-    return {pairs / span, median(times_), (cpu_seconds() - cpu_) / pairs * 1e6, pairs};
-  }
-
- private:
-  Instant start_ = BootClock::now();
-  Instant end_ = start_ + round_time;
-  double cpu_ = cpu_seconds();
-  std::vector<double> times_;
-};
-
-/// Looks at the clock as often as the probe does, and makes its owners as cheaply.
-asio::awaitable<void> work_on(LeaseStore& leases, Name name, Meter& meter) {
-  std::int64_t serial = 1'000'000'000'000'000'000;
-  for (auto began = BootClock::now(); !meter.over(began); began = BootClock::now()) {
-    Owner const owner("bench", "own" + std::to_string(++serial));
-    LeaseRequest request({name}, owner, 30s);
-    auto const granted = co_await leases.acquire(std::move(request), began + 5s);
-    if (!granted) std::abort();
-    auto const released = co_await leases.release(name, owner, began + 5s);
-    if (!released) std::abort();
-    meter.pair(began);
-  }
-}
-
-/// The engine on its own loop: what it costs itself.
-Measured engine_round(std::string const& url, int workers) {
-  RealEnv env;
-  auto const engine = redis::open(env, {url, "bench"});
-  Meter meter;
-  std::atomic<int> running = workers;
-  for (int i = 0; i < workers; ++i) {
-    Name const name("name-" + std::to_string(i));
-    asio::co_spawn(env.executor(), work_on(engine->leases(), name, meter),
-                   [&](std::exception_ptr error) {
-                     if (error) std::abort();
-                     if (--running == 0) running.notify_all();
-                   });
-  }
-  for (int left = running; left != 0; left = running) running.wait(left);
-  return meter.result();
-}
-
-Measured blocking_round(std::string const& url) {
-  auto holt = open(url);
-  Meter meter;
-  while (!meter.over()) {
-    auto const began = BootClock::now();
-    auto lock = holt.try_lock("name");
-    if (!lock || !lock->release()) std::abort();
-    meter.pair(began);
-  }
-  return meter.result();
-}
-
-asio::awaitable<void> work_async(AsyncHolt holt, Name name, Meter& meter) {
-  while (!meter.over()) {
-    auto const began = BootClock::now();
-    auto lock = co_await holt.try_lock(name);
-    if (!lock) std::abort();
-    auto const released = co_await holt.release(*lock);
-    if (!released) std::abort();
-    meter.pair(began);
-  }
-}
-
-Measured async_round(std::string const& url, int workers) {
-  AsyncHolt const holt(open(url));
-  asio::io_context io(1);
-  Meter meter;
-  for (int i = 0; i < workers; ++i) {
-    Name const name("name-" + std::to_string(i));
-    asio::co_spawn(io, work_async(holt, name, meter), asio::detached);
-  }
-  io.run();
-  return meter.result();
-}
 
 /// One field of the lines of JSON that probe and peers print.
 double field(std::string const& line, std::string const& name) {
   auto const at = line.find("\"" + name + "\":");
   if (at == std::string::npos) return 0;
   return std::strtod(line.c_str() + at + name.size() + 3, nullptr);
-}
-
-std::string output_of(std::string const& command) {
-  std::FILE* pipe = ::popen(command.c_str(), "r");
-  if (pipe == nullptr) throw std::runtime_error("cannot run " + command);
-  std::string text;
-  for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) text += static_cast<char>(c);
-  if (::pclose(pipe) != 0) throw std::runtime_error("failed: " + command);
-  return text;
 }
 
 void write_file(std::filesystem::path const& path, std::string_view text) {
@@ -192,23 +78,6 @@ Measured peer_round(std::filesystem::path const& folder, std::string const& peer
   return measured_by(line);
 }
 
-using Series = std::map<std::string, std::vector<Measured>>;
-
-std::vector<double> values(std::vector<Measured> const& all, double Measured::* what) {
-  std::vector<double> list;
-  for (auto const& measured : all) list.push_back(measured.*what);
-  return list;
-}
-
-double ratio(Series& series, std::string const& of, std::string const& to,
-             double Measured::* what) {
-  std::vector<double> ratios;
-  for (std::size_t i = 0; i < series[of].size(); ++i) {
-    ratios.push_back(series[of][i].*what / (series[to][i].*what));
-  }
-  return median(ratios);
-}
-
 Series run_rounds(test::RedisServer const& server, int workers,
                   std::optional<std::filesystem::path> const& installed) {
   Folder const folder;
@@ -227,9 +96,9 @@ Series run_rounds(test::RedisServer const& server, int workers,
   for (int i = 0; i < rounds; ++i) {
     add("probe", [&] { return probe_round(folder, port, workers); });
     add("bare", [&] { return bare_round(port, workers); });
-    add("engine", [&] { return engine_round(url, workers); });
-    add("async", [&] { return async_round(url, workers); });
-    if (workers == 1) add("blocking", [&] { return blocking_round(url); });
+    add("engine", [&] { return engine_round(redis::open, url, {workers}); });
+    add("async", [&] { return async_round(url, {workers}); });
+    if (workers == 1) add("blocking", [&] { return blocking_round(url, {}); });
     for (auto const* peer : {"redlock", "ioredis"}) {
       if (!installed) continue;
       add(peer, [&] { return peer_round(*installed, peer, port, workers); });

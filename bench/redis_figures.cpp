@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "redis_figures.hpp"
 
-#include <fmt/core.h>
+#include "figures.hpp"
 
-#include <sys/utsname.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>
@@ -54,12 +54,8 @@ std::string persistence(test::RedisClient& client) {
 std::string settings_of(test::RedisServer const& server) {
   auto client = server.connect();
   auto const version = test::info_field(client.text({"INFO", "server"}), "redis_version");
-  utsname system{};
-  ::uname(&system);
-  std::string_view const release = system.release;
-  auto const minor = release.find('.');
   return fmt::format("Redis {} on 127.0.0.1, {}; Linux {}.", version, persistence(client),
-                     release.substr(0, release.find_first_not_of("0123456789", minor + 1)));
+                     kernel_text());
 }
 
 std::uint64_t CommandStats::of_clients() {

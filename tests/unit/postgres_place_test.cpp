@@ -147,5 +147,11 @@ TEST(PostgresPlaceTest, ShowsNoPassword) {
   EXPECT_THAT(refusal("postgres://me:hu%sh@localhost/jobs"), Not(HasSubstr("hu%sh")));
 }
 
+TEST(PostgresPlaceTest, StatementsNameTheSchemaAndLeaveTheirCommentAtHome) {
+  EXPECT_EQ(in_schema("-- Purpose: x\n-- Result: y\nSELECT \"@schema@\".f(1) -- z\n", "s"),
+            "SELECT \"s\".f(1) -- z\n");
+  EXPECT_EQ(in_schema("-- no statement", "s"), "");
+}
+
 }  // namespace
 }  // namespace holt::postgres

@@ -190,6 +190,7 @@ std::string with_value(std::string_view text, std::string_view mark, std::string
 }
 
 std::string in_schema(std::string_view text, std::string_view schema) {
+  while (text.starts_with("--")) text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
   return with_value(text, "@schema@", schema);
 }
 

@@ -51,7 +51,7 @@ void set(Settings& settings, std::string_view keyword, std::string value);
 /// `text` with the value in the place of each mark.
 [[nodiscard]] std::string with_value(std::string_view text, std::string_view mark,
                                      std::string_view value);
-/// `text` with the name of the store's schema where it says "@schema@".
+/// `text` with the store's schema where it says "@schema@", and without the comment it begins with.
 [[nodiscard]] std::string in_schema(std::string_view text, std::string_view schema);
 
 }  // namespace holt::postgres

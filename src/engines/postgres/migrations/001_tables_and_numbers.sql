@@ -141,17 +141,22 @@ BEGIN
   END IF;
 END $$;
 
--- The next fence or version of an instance. What it is for must be locked already: drawn before,
--- a lower number could be granted after a higher one.
-CREATE FUNCTION "@schema@".draw(_instance text) RETURNS bigint LANGUAGE plpgsql AS $$
+-- What the next number of an instance is added to.
+CREATE FUNCTION "@schema@".base(_instance text) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
   _base bigint;
 BEGIN
   SELECT f.base INTO _base FROM "@schema@".fence_base AS f
   WHERE f.instance = _instance AND f.timeline = left(pg_walfile_name(pg_current_wal_lsn()), 8);
   IF NOT FOUND THEN _base := "@schema@".base_for_server(_instance); END IF;
-  RETURN _base + nextval('"@schema@".number');
+  RETURN _base;
 END $$;
+
+-- The next fence or version of an instance. What it is for must be locked already: drawn before,
+-- a lower number could be granted after a higher one.
+CREATE FUNCTION "@schema@".draw(_instance text) RETURNS bigint LANGUAGE sql AS $$
+  SELECT "@schema@".base(_instance) + nextval('"@schema@".number')
+$$;
 
 -- Adds 2^32; Engine::raise_fence. before is NULL when the instance had no base.
 CREATE FUNCTION "@schema@".raise_fence(_instance text, OUT before bigint, OUT after bigint)

@@ -6,6 +6,10 @@
 -- (callers pass them so): functions that come together wait and never meet head-on. Only then it
 -- looks, on a fresh snapshot of each statement, so what it finds is true until it commits. This
 -- needs READ COMMITTED, which is checked on each connection.
+--
+-- What clients call plans each statement once per connection, and never with a scan of the table:
+-- planned while the table is small and without dead rows, a scan would stay until the next vacuum,
+-- however many rows have come and gone by then.
 
 -- True: whoever listened at this owner's inbox is gone; nobody has the lock that it held.
 CREATE FUNCTION "@schema@".is_gone(_owner text) RETURNS boolean LANGUAGE sql AS $$
@@ -59,6 +63,8 @@ BEGIN
         delay_us = 0, note = excluded.note, broken = NULL, request = excluded.request;
     PERFORM "@schema@".tell(_instance, 'offer', _next.owner);
     PERFORM "@schema@".tell_waiter(_instance, _name, 0);
+    -- With these notifications, not with one of its own when the offer is confirmed.
+    PERFORM "@schema@".tell_waiter(_instance, _name, 2);
     RETURN true;
   END LOOP;
   RETURN false;
@@ -109,6 +115,14 @@ LANGUAGE plpgsql AS $$
 DECLARE
   _now timestamptz;
 BEGIN
+  -- What is another's is not locked: a renewal that is under way only makes it last longer.
+  SELECT l.* INTO lease FROM "@schema@".lease AS l
+  WHERE l.instance = _instance AND l.name = _name AND l.slot = 0;
+  IF lease.owner <> _owner AND lease.free_at > clock_timestamp() THEN
+    kind := 3;
+    waited := true;  -- whether or not: it matters only to who gets the name, or had it offered
+    RETURN;
+  END IF;
   -- Locked: a renewal that is under way is seen, or comes after what is decided here.
   SELECT l.* INTO lease FROM "@schema@".lease AS l
   WHERE l.instance = _instance AND l.name = _name AND l.slot = 0 FOR UPDATE;
@@ -137,8 +151,7 @@ DECLARE
   _ends  timestamptz;
   _fence bigint;
 BEGIN
-  IF _waited THEN
-    IF _kind <> 2 THEN PERFORM "@schema@".leave_line(_instance, _name, _owner); END IF;
+  IF _waited AND _kind <> 2 AND "@schema@".leave_line(_instance, _name, _owner) THEN
     PERFORM "@schema@".tell_waiter(_instance, _name, 2);
   END IF;
   _now := clock_timestamp();
@@ -227,60 +240,154 @@ BEGIN
   END IF;
 END $$;
 
--- Locks names against every other decision about them, for at most so long each.
+-- Locks names against every other decision about them, for at most so long each. How many different
+-- ones there are.
 CREATE FUNCTION "@schema@".lock_names(_instance text, _names text[], _patience_ms integer)
-RETURNS void LANGUAGE plpgsql AS $$
+RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE
+  _different integer;
 BEGIN
   PERFORM set_config('lock_timeout', _patience_ms::text, true);
   IF cardinality(_names) = 1 THEN
     PERFORM pg_advisory_xact_lock("@schema@".lock_key('name', _instance, _names[1]));
-  ELSE
-    PERFORM pg_advisory_xact_lock(k.key) FROM (
-      SELECT DISTINCT "@schema@".lock_key('name', _instance, n) AS key FROM unnest(_names) AS n
-      ORDER BY 1) AS k;
+    RETURN 1;
   END IF;
+  PERFORM pg_advisory_xact_lock(k.key) FROM (
+    SELECT DISTINCT "@schema@".lock_key('name', _instance, n) AS key FROM unnest(_names) AS n
+    ORDER BY 1) AS k;
+  GET DIAGNOSTICS _different = ROW_COUNT;
+  RETURN _different;
+END $$;
+
+-- Confirms an offer, as a renewal would: the fence was drawn when it was made, and the row alone is
+-- locked. So the next holder does not wait for the commits of those who stand in line. Its fence;
+-- NULL: there is no offer for this owner.
+CREATE FUNCTION "@schema@".take_offer(_instance text, _patience_ms integer, _name text, _owner text,
+                                      _ttl_us bigint, _delay_us bigint, _note text, _request text)
+RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+  _fence bigint;
+BEGIN
+  PERFORM set_config('lock_timeout', _patience_ms::text, true);
+  UPDATE "@schema@".lease AS l
+  SET state = 0, taken_at = clock_timestamp(),
+      ends_at = clock_timestamp() + "@schema@".span(_ttl_us),
+      free_at = clock_timestamp() + "@schema@".span(_ttl_us) + "@schema@".span(_delay_us),
+      ttl_us = _ttl_us, delay_us = _delay_us, note = _note, request = _request
+  WHERE l.instance = _instance AND l.name = _name AND l.slot = 0 AND l.owner = _owner
+    AND l.state = 1 AND l.broken IS NULL AND l.ends_at > clock_timestamp()
+  RETURNING l.fence INTO _fence;
+  RETURN _fence;
 END $$;
 
 -- Many requests in one commit. Names of all of them one after the other, _counts[i] of the i-th;
 -- requests for one name come in the order of the names. A row for each, as in acquire_one.
+-- Most requests are for one name that has neither a lease nor anybody in line: these are granted
+-- all at once. (If they were not told in the order asked, acquire_one would find them held.)
 CREATE FUNCTION "@schema@".acquire(
   _instance text, _patience_ms integer, _counts integer[], _names text[], _owners text[],
   _ttl_us bigint[], _delay_us bigint[], _line boolean[], _ticket_us bigint[],
   _priorities integer[], _notes text[], _requests text[], _present boolean[])
 RETURNS TABLE (granted text, holder text, holder_fence bigint, left_us bigint, place integer,
-               holder_note text) LANGUAGE plpgsql AS $$
+               holder_note text) LANGUAGE plpgsql
+SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
-  _first integer := 1;
+  _different integer;
+  _base      bigint;
+  _now       timestamptz;
+  _taken     text[];
+  _fences    bigint[];
+  _first     integer := 1;
+  _next      integer := 1;
 BEGIN
-  PERFORM "@schema@".lock_names(_instance, _names, _patience_ms);
+  -- Not among others: whoever has locked a row must not wait for a name.
+  IF cardinality(_names) = 1 AND _line[1] THEN
+    granted := ' ' || "@schema@".take_offer(_instance, _patience_ms, _names[1], _owners[1],
+                                            _ttl_us[1], _delay_us[1], _notes[1], _requests[1]);
+    IF granted IS NOT NULL THEN
+      RETURN NEXT;
+      RETURN;
+    END IF;
+  END IF;
+  _different := "@schema@".lock_names(_instance, _names, _patience_ms);
   IF cardinality(_names) > cardinality(_counts) THEN
     PERFORM FROM "@schema@".lease AS l
     WHERE l.instance = _instance AND l.name = ANY (_names) AND l.slot = 0
     ORDER BY l.name FOR UPDATE;
+  ELSIF _different = cardinality(_names) THEN
+    _base := "@schema@".base(_instance);
+    _now := clock_timestamp();
+    WITH put AS (
+      INSERT INTO "@schema@".lease AS l (instance, name, owner, fence, state, ends_at, free_at,
+                                         taken_at, ttl_us, delay_us, note, broken, request)
+      SELECT _instance, w.name, w.owner, _base + nextval('"@schema@".number'), 0,
+             _now + "@schema@".span(w.ttl_us),
+             _now + "@schema@".span(w.ttl_us) + "@schema@".span(w.delay_us), _now, w.ttl_us,
+             w.delay_us, w.note, NULL, w.request
+      FROM unnest(_names, _owners, _ttl_us, _delay_us, _notes, _requests)
+        AS w (name, owner, ttl_us, delay_us, note, request)
+      WHERE NOT EXISTS (SELECT FROM "@schema@".lease AS h WHERE h.instance = _instance
+                        AND h.name = w.name AND h.slot = 0 OFFSET 0)
+        AND NOT EXISTS (SELECT FROM "@schema@".ticket AS t WHERE t.instance = _instance
+                        AND t.name = w.name OFFSET 0)
+      RETURNING l.name, l.fence)
+    SELECT array_agg(p.name), array_agg(p.fence) INTO _taken, _fences FROM put AS p;
   END IF;
   FOR _i IN 1 .. cardinality(_counts) LOOP
-    RETURN QUERY SELECT * FROM "@schema@".acquire_one(
-      _instance, _names[_first : _first + _counts[_i] - 1], _owners[_i], _ttl_us[_i],
-      _delay_us[_i], _line[_i], _ticket_us[_i], _priorities[_i], _notes[_i], _requests[_i],
-      _present[_i]);
+    IF _names[_first] = _taken[_next] THEN
+      granted := ' ' || _fences[_next];
+      _next := _next + 1;
+      RETURN NEXT;
+    ELSE
+      RETURN QUERY SELECT * FROM "@schema@".acquire_one(
+        _instance, _names[_first : _first + _counts[_i] - 1], _owners[_i], _ttl_us[_i],
+        _delay_us[_i], _line[_i], _ticket_us[_i], _priorities[_i], _notes[_i], _requests[_i],
+        _present[_i]);
+    END IF;
     _first := _first + _counts[_i];
   END LOOP;
 END $$;
 
 -- LeaseStore::renew, in the order of the names. code: 1 renewed, 0 not held by this owner, 2 ended,
--- 3 broken, with the reason, 4 somebody keeps the row. No name is locked: the row is, and everybody
--- else locks it before looking at the clock. Of several none waits: a row that a user's transaction
--- keeps (holds()) must not keep the others from being renewed.
+-- 3 broken, with the reason, 4 somebody keeps the row. No name is locked: the row is, and nobody
+-- decides that a lease has ended without locking it. Of several none waits: a row that a user's
+-- transaction keeps (holds()) must not keep the others from being renewed. Those that can be are
+-- renewed all at once; what is the matter with the rest is found one by one.
 CREATE FUNCTION "@schema@".renew(_instance text, _patience_ms integer, _names text[],
                                  _owners text[], _ttl_us bigint[])
-RETURNS TABLE (code integer, reason text) LANGUAGE plpgsql AS $$
+RETURNS TABLE (code integer, reason text) LANGUAGE plpgsql
+SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
+  _done  bigint[];
   _lease record;
 BEGIN
   PERFORM set_config('lock_timeout', _patience_ms::text, true);
+  IF cardinality(_names) > 1 THEN
+    WITH locked AS (
+      SELECT w.owner, w.ttl_us, w.place, l.ctid AS row
+      FROM unnest(_names, _owners, _ttl_us) WITH ORDINALITY AS w (name, owner, ttl_us, place),
+      LATERAL (SELECT l.ctid FROM "@schema@".lease AS l
+               WHERE l.instance = _instance AND l.name = w.name AND l.slot = 0
+               FOR NO KEY UPDATE SKIP LOCKED) AS l),
+    renewed AS (
+      UPDATE "@schema@".lease AS l
+      SET ends_at = greatest(l.ends_at, clock_timestamp() + "@schema@".span(w.ttl_us)),
+          free_at = greatest(l.ends_at, clock_timestamp() + "@schema@".span(w.ttl_us)) +
+                    "@schema@".span(l.delay_us),
+          ttl_us = w.ttl_us
+      FROM locked AS w
+      WHERE l.ctid = w.row AND l.owner = w.owner AND l.state = 0 AND l.broken IS NULL
+        AND l.ends_at > clock_timestamp()
+      RETURNING w.place)
+    SELECT array_agg(r.place) INTO _done FROM renewed AS r;
+  END IF;
   FOR _i IN 1 .. cardinality(_names) LOOP
     code := 1;
     reason := NULL;
+    IF _i = ANY (_done) THEN
+      RETURN NEXT;
+      CONTINUE;
+    END IF;
     IF cardinality(_names) > 1 THEN
       PERFORM FROM "@schema@".lease AS l
       WHERE l.instance = _instance AND l.name = _names[_i] AND l.slot = 0
@@ -317,7 +424,8 @@ END $$;
 -- has nothing here, 2 it had ended.
 CREATE FUNCTION "@schema@".release(_instance text, _patience_ms integer, _names text[],
                                    _owners text[])
-RETURNS SETOF integer LANGUAGE plpgsql AS $$
+RETURNS SETOF integer LANGUAGE plpgsql
+SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   _lease  record;
   _had    boolean;
@@ -356,7 +464,8 @@ END $$;
 -- LeaseStore::break_lease. 1 asked, 2 freed, 0 nobody holds it, 3 held under another fence.
 CREATE FUNCTION "@schema@".break_lease(_instance text, _patience_ms integer, _name text,
                                        _reason text, _fence bigint, _at_once boolean)
-RETURNS integer LANGUAGE plpgsql AS $$
+RETURNS integer LANGUAGE plpgsql
+SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   _lease record;
   _now   timestamptz;
