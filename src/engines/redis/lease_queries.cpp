@@ -41,6 +41,7 @@ asio::awaitable<std::vector<std::optional<LeaseInfo>>> RedisLeaseStore::look_up(
   std::vector<Chunk> const chunks = divided(
       names.size(), lookups_per_call, [&](std::size_t i) -> std::string_view { return names[i]; });
   std::vector<asio::awaitable<void>> calls;
+  calls.reserve(chunks.size());
   for (auto const& chunk : chunks) calls.push_back(look_up_some(names, chunk, found, deadline));
   co_await run_all(std::move(calls));
   co_return found;

@@ -242,6 +242,7 @@ asio::awaitable<std::vector<std::expected<void, Lost>>> RedisLeaseStore::renew(
       divided(renewals.size(), renewals_per_call,
               [&](std::size_t i) -> std::string_view { return renewals[i].name.text(); });
   std::vector<asio::awaitable<void>> calls;
+  calls.reserve(chunks.size());
   for (auto const& chunk : chunks) {
     calls.push_back(servers_.are_cluster() ? renew_of_shard(renewals, chunk, renewed, deadline)
                                            : renew_some(renewals, chunk, renewed, deadline));
@@ -309,8 +310,10 @@ asio::awaitable<void> RedisLeaseStore::renew_each(std::vector<LeaseRenewal> cons
                                                   Chunk const& which, Renewed& renewed,
                                                   Instant deadline) {
   std::vector<Chunk> alone;
+  alone.reserve(which.size());
   for (auto const i : which) alone.push_back({i});
   std::vector<asio::awaitable<void>> calls;
+  calls.reserve(alone.size());
   for (auto const& one : alone) calls.push_back(renew_some(renewals, one, renewed, deadline));
   co_await together(std::move(calls));
 }
@@ -401,6 +404,7 @@ asio::awaitable<FenceRaise> RedisLeaseStore::raise_fence(Instant deadline) {
 asio::awaitable<FenceRaise> RedisLeaseStore::raise_on_cluster(Instant deadline) {
   std::uint64_t highest = 0;
   std::vector<asio::awaitable<void>> reads;
+  reads.reserve(shards);
   for (unsigned shard = 0; shard < shards; ++shard) {
     reads.push_back(read_counter(shard, highest, deadline));
   }
@@ -413,6 +417,7 @@ asio::awaitable<FenceRaise> RedisLeaseStore::raise_on_cluster(Instant deadline) 
   auto const after = std::max((highest > 0 ? highest : now) + fences_added, now);
   raised.after = Fence(after);
   std::vector<asio::awaitable<void>> lifts;
+  lifts.reserve(shards);
   for (unsigned shard = 0; shard < shards; ++shard) lifts.push_back(lift(shard, after, deadline));
   std::optional<EngineError> error;
   try {
@@ -437,7 +442,7 @@ asio::awaitable<void> RedisLeaseStore::read_counter(unsigned shard, std::uint64_
 asio::awaitable<void> RedisLeaseStore::lift(unsigned shard, std::uint64_t to, Instant deadline) {
   ScriptCall call(scripts::lift_fence, 1, 1);
   call.add(keys_.counter(shard)).add(to);
-  DurableWrites::Written written = co_await writes_.run(call, writing, deadline);
+  DurableWrites::Written const written = co_await writes_.run(call, writing, deadline);
   if (!written.confirmed) throw writes_.not_durable(written, Outcome::unknown, "raise fence");
 }
 

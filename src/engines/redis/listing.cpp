@@ -82,6 +82,7 @@ asio::awaitable<NameBatch> list_names(Servers& servers, std::vector<std::string>
   std::span<std::vector<std::string>> const into(found);
   if (servers.are_cluster()) {
     std::vector<asio::awaitable<void>> calls;
+    calls.reserve(lists.size());
     for (std::size_t i = 0; i < lists.size(); ++i) {
       calls.push_back(
           read_lists(servers, all.subspan(i, 1), first, share, into.subspan(i, 1), deadline));

@@ -135,6 +135,7 @@ asio::awaitable<std::vector<std::optional<Record>>> RedisRecordStore::get_all(
     return servers_.are_cluster() ? shard_of(keys[i]) : 0;
   });
   std::vector<asio::awaitable<void>> calls;
+  calls.reserve(chunks.size());
   for (auto const& chunk : chunks) calls.push_back(get_some(keys, chunk, records, deadline));
   co_await together(std::move(calls));
   co_return records;
