@@ -97,7 +97,11 @@ Core::Core(std::string url, std::string instance, OpenOptions const& options)
       locks_(env_, leases(), engine_->signals(), keeper_, log_) {
   ours_.set(Instant::max());
   if (telemetry_.on()) keeper_.watch(telemetry_);
-  engine_->on_gone([this](std::string const&) { keeper_.drop_all(LossReason::store_gone); });
+  engine_->on_gone([this](std::string reason) {
+    keeper_.drop_all(LossReason::store_gone);
+    gone_reason_ = std::move(reason);
+    gone_.request_stop();
+  });
 }
 
 Core::~Core() {

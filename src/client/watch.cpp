@@ -40,9 +40,14 @@ std::vector<LeaseEvent> Core::next(Watcher& watcher, std::chrono::milliseconds w
   std::stop_source either;
   std::stop_callback const on_stop(stop, [&either] { either.request_stop(); });
   std::stop_callback const on_close(closing_.get_token(), [&either] { either.request_stop(); });
+  std::stop_callback const on_gone(gone_.get_token(), [&either] { either.request_stop(); });
   auto events =
       loops_.run(watcher.next(give_up_at(env_.now(), wait), timeout_, either.get_token()));
   check_usable("watch");
+  if (events.empty() && gone_.stop_requested()) {
+    throw EngineError(ErrorCode::service_unavailable, Outcome::not_applied, "store", "watch",
+                      gone_reason_, "its leases are void; open the store again");
+  }
   return events;
 }
 

@@ -128,7 +128,7 @@ TEST_F(RedisClusterInTrouble, ADeadMastersPlaceIsTaken) {
   client.take(elsewhere, owner, {.ttl = 60s});
   auto const before = client.take(name, owner, {.ttl = 60s});
   auto const slot = slot_of(name.text());
-  ASSERT_TRUE(wait_until([&] { return old.command({"WAIT", "1", "100"}).integer == 1; }));
+  RedisCluster::await_replicated(old);
 
   auto& now = cluster().fail_over_by_kill(slot);
   EXPECT_TRUE(client.renew(elsewhere, owner, 60s));
@@ -179,7 +179,7 @@ TEST_F(RedisClusterInTrouble, FencesThatTheNewMasterNeverHeardOfAreNotGivenAgain
   auto const slot = slot_of(name.text());
   ASSERT_TRUE(client.release(name, first));
   auto& replica = replica_of(old);
-  ASSERT_TRUE(wait_until([&] { return old.command({"WAIT", "1", "100"}).integer == 1; }));
+  RedisCluster::await_replicated(old);
   replica.freeze();
   old.command({"CLIENT", "KILL", "TYPE", "replica"});
   Fence forgotten;

@@ -72,7 +72,7 @@ TEST_F(RedisGuardedCluster, ADeadMastersPlaceIsTaken) {
   auto const owner = client.owner();
   auto const before = client.take(name, owner, {.ttl = 60s});
   auto const slot = slot_of(name.text());
-  ASSERT_TRUE(wait_until([&] { return old.command({"WAIT", "1", "100"}).integer == 1; }));
+  RedisCluster::await_replicated(old);
   auto& now = cluster().fail_over_by_kill(slot);
   EXPECT_NE(&now, &old);
   EXPECT_TRUE(wait_until([&] {

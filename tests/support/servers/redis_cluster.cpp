@@ -95,6 +95,16 @@ void RedisCluster::await_replicas() {
   }
 }
 
+void RedisCluster::await_replicated(RedisServer& master) {
+  auto const replication = [&] { return master.command({"INFO", "replication"}).text; };
+  auto const told = std::stoll(info_field(replication(), "master_repl_offset"));
+  master.process().await("has told its replica everything", [&] {
+    auto const replica = info_field(replication(), "slave0");  // ip=...,offset=...,lag=...
+    auto const at = replica.find("offset=");
+    return at != std::string::npos && std::stoll(replica.substr(at + 7)) >= told;
+  });
+}
+
 std::uint16_t RedisCluster::port_of(RedisServer const& node) const {
   return tls_ ? node.tls_port() : node.port();
 }

@@ -52,6 +52,8 @@ class RedisCluster {
   void flush();
   /// How long a node may be silent before the others take it for dead.
   void set_node_timeout(std::chrono::milliseconds timeout);
+  /// Waits until this master's replica has what was written to it until now.
+  static void await_replicated(RedisServer& master);
   /// Waits until every running node says that all slots are served.
   void await_ok();
 
