@@ -48,20 +48,21 @@ class Events {
 
 }  // namespace
 
-std::vector<LeaseEvent> LeaseView::update(std::vector<LeaseInfo> leases, Instant now,
+std::vector<LeaseEvent> LeaseView::update(std::vector<LeaseInfo> leases, Instant asked, Instant now,
                                           std::chrono::system_clock::time_point wall) {
   Names current;
   for (auto& lease : leases) {
     auto const left = lease.expires_in.count() > 0 ? lease.expires_in + rounding : resting_look;
     auto name = lease.name.text();
-    current.insert_or_assign(std::move(name), Seen{std::move(lease), now + left});
+    auto const may_end = asked + lease.expires_in - rounding;
+    current.insert_or_assign(std::move(name), Seen{std::move(lease), now + left, may_end});
   }
   std::vector<LeaseEvent> happened;
   Events events(happened, wall);
   for (auto const& [name, before] : seen_) {
     auto const after = current.find(name);
     bool const stays = after != current.end() && same_grant(before.lease, after->second.lease);
-    if (!stays) events.gone(before.lease, now + rounding >= before.end);
+    if (!stays) events.gone(before.lease, now >= before.may_end);
   }
   for (auto const& [name, after] : current) {
     auto const before = seen_.find(name);

@@ -16,9 +16,9 @@ namespace holt {
 
 class LeaseView {
  public:
-  /// Takes in what there is at `now`, and answers what happened since the last look; at the first
-  /// one that all of it is present. `wall` goes into the events.
-  std::vector<LeaseEvent> update(std::vector<LeaseInfo> leases, Instant now,
+  /// Takes in what there was at some moment between `asked` and `now`, and answers what happened
+  /// since the last look; at the first one that all of it is present. `wall` goes into the events.
+  std::vector<LeaseEvent> update(std::vector<LeaseInfo> leases, Instant asked, Instant now,
                                  std::chrono::system_clock::time_point wall);
 
   /// When the next lease ends that nobody renews; nothing when none does.
@@ -27,7 +27,8 @@ class LeaseView {
  private:
   struct Seen {
     LeaseInfo lease;
-    Instant end;
+    Instant end;      ///< at the latest
+    Instant may_end;  ///< at the earliest, unless it is released
   };
   using Names = std::map<std::string, Seen>;
 

@@ -73,7 +73,7 @@ asio::awaitable<std::vector<LeaseEvent>> Watcher::look(Nanos patience) {
   looked_at_ = env_.now();
   rests_until_ =
       looked_at_ + std::max<Nanos>(shortest_rest, rest_per_look * (looked_at_ - started));
-  co_return view_.update(std::move(leases), looked_at_, env_.wall());
+  co_return view_.update(std::move(leases), started, looked_at_, env_.wall());
 }
 
 /// Answers nothing while the store is away.

@@ -169,7 +169,7 @@ TEST_F(RedisClusterStore, AnyNodeIsEnoughToFindTheRest) {
 }
 
 TEST_F(RedisClusterStore, ReplicasConfirmWhatIsGranted) {
-  ClusterStore store(cluster(), "?wait_replicas=1&wait_timeout=100");
+  ClusterStore store(cluster(), "?wait_replicas=1&wait_timeout=2000");
   Client client(store);
   EXPECT_EQ(client.engine().capabilities().durability, Durability::redis_wait);
   std::vector<Name> names;
@@ -189,7 +189,7 @@ TEST_F(RedisClusterStore, ReplicasConfirmWhatIsGranted) {
   auto& replica = replica_of(lonely);
   replica.freeze();
   auto const said = refusal([&] { static_cast<void>(client.renew(names.at(0), owner, 30s)); });
-  EXPECT_THAT(said, HasSubstr("0 of 1 replicas confirmed it within 100 ms"));
+  EXPECT_THAT(said, HasSubstr("0 of 1 replicas confirmed it within 2000 ms"));
   EXPECT_TRUE(client.renew(names.at(1), owner, 30s));
   replica.thaw();
   EXPECT_TRUE(wait_until([&] {

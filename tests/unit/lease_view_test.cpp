@@ -26,9 +26,9 @@ LeaseInfo lease(std::string const& name, std::uint64_t fence,
 class LeaseViewTest : public testing::Test {
  protected:
   /// A look; what happened as "kind name fence".
-  std::vector<std::string> look(std::vector<LeaseInfo> leases) {
+  std::vector<std::string> look(std::vector<LeaseInfo> leases, Instant::duration took = {}) {
     std::vector<std::string> texts;
-    for (auto const& event : view_.update(std::move(leases), now_, {})) {
+    for (auto const& event : view_.update(std::move(leases), now_ - took, now_, {})) {
       texts.push_back(std::string(to_string(event.kind)) + ' ' + event.lease.name.text() + ' ' +
                       event.lease.fence.decimal());
     }
@@ -53,6 +53,12 @@ TEST_F(LeaseViewTest, WhatGoesBeforeItsTimeIsReleased) {
   look({lease("a", 1)});
   now_ += 9s;
   EXPECT_THAT(look({}), ElementsAre("released a 1"));
+}
+
+TEST_F(LeaseViewTest, WhatMayHaveEndedWhenTheAnswerWasSlowHasExpired) {
+  look({lease("a", 1)}, 2s);
+  now_ += 9s;
+  EXPECT_THAT(look({}), ElementsAre("expired a 1"));
 }
 
 TEST_F(LeaseViewTest, WhatGoesWhenItsTimeIsOverHasExpired) {
