@@ -378,14 +378,29 @@ TEST_P(Elections, AnyoneMayAskTheLeaderToResign) {
   EXPECT_TRUE(leads(first));
 }
 
-TEST_P(Elections, ALockDelayKeepsEverybodyOutAfterAnExpiry) {
-  auto first = client_.owner();
-  client_.take("election/e", first, {.ttl = 300ms, .delay = 60s});
-  auto election = holt_.election("e", {.ttl = 60s});
-  election.start();
-  advance(400ms);
-  EXPECT_TRUE(comes_true([&] { return election.state() == ElectionState::follower; }));
+TEST_P(Elections, ALockDelayKeepsEverybodyOutAfterALossAndNotAfterAStop) {
+  std::promise<void> work_ends;
+  auto const work_ended = work_ends.get_future().share();
+  auto first = holt_.election("e", {.ttl = 500ms, .lock_delay = 60s});
+  auto second = other_.election("e", {.ttl = 60s});
+  first.start();
+  ASSERT_TRUE(leads(first));
+  EXPECT_EQ(first.stop(), Resignation::done);
+  EXPECT_FALSE(holt_.leader("e")) << "nothing rests after a stop";
+  first.on(
+      [work_ended](ElectionEvent const& event) {
+        if (event.kind == ElectionEventKind::leadership_lost) work_ended.wait();
+      },
+      Election::Listen::in_turn);
+  first.start();
+  ASSERT_TRUE(leads(first));
+  EXPECT_EQ(first.stop(50ms), Resignation::late) << "so its lease ends by itself";
+  second.start();
+  ASSERT_TRUE(in_line(1));
+  std::this_thread::sleep_for(1s);  // twice the ttl
+  EXPECT_FALSE(second.is_leader());
   EXPECT_TRUE(holt_.leader("e")) << "at rest";
+  work_ends.set_value();
 }
 
 TEST(ElectionOptionsTest, WhatCannotBeSafeIsRefusedWithTheRule) {

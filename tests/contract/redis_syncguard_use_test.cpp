@@ -43,6 +43,13 @@ TEST_F(Syncguard, WhatTheWireHasNoPlaceForIsRefusedBeforeAnyIo) {
   EXPECT_THROW(static_cast<void>(store_.open("other")), InvalidArgument);
 }
 
+TEST_F(Syncguard, ElectionsAreRefused) {
+  auto holt = holt::open(store_.url());
+  auto const error =
+      thrown_by<InvalidArgument>([&] { static_cast<void>(holt.election("e", {.priority = 1})); });
+  EXPECT_THAT(error.what(), HasSubstr("needs a store with a line"));
+}
+
 TEST_F(Syncguard, ReplicasAreNotWaitedFor) {
   auto const error = thrown_by<InvalidArgument>([&] {
     static_cast<void>(open_engine(store_.env(), {store_.url() + "&wait_replicas=1", "default"}));
