@@ -74,6 +74,18 @@ class SignalTest : public EngineTest {
   SignalBus& bus() { return client_.engine().signals(); }
   Client other_{*store_};
   SignalBus& other_bus() { return other_.engine().signals(); }
+
+  /// Where handlers of bus() are called.
+  asio::any_io_executor loop_of_handlers() {
+    auto* const home = dynamic_cast<Home*>(&client_.engine());
+    return home != nullptr ? home->home() : store_->env().executor();
+  }
+  /// That does nothing else until this is set.
+  std::shared_ptr<std::promise<void>> keep_busy() {
+    auto go = std::make_shared<std::promise<void>>();
+    asio::post(loop_of_handlers(), [go] { go->get_future().wait(); });
+    return go;
+  }
 };
 HOLT_ON_EVERY_STORE(SignalTest);
 
@@ -160,23 +172,21 @@ TEST_P(SignalTest, ListeningTwiceIsHarmless) {
 TEST_P(SignalTest, OffersThatFoundNoRoomAreToldAsOneForAll) {
   bus().listen();
   Ear ear(bus(), std::string(topic::offer));
-  std::promise<void> go;
-  asio::post(store_->env().executor(), [&] { go.get_future().wait(); });
+  auto const go = keep_busy();
   constexpr int count = 200;
   for (int i = 0; i < count; ++i) {
     other_bus().send(bus().inbox(), {std::string(topic::offer), std::to_string(i)});
   }
-  go.set_value();
+  go->set_value();
   EXPECT_TRUE(ear.hears_all(count, ""));
 }
 
 TEST_P(SignalTest, WhatIsForOurselvesIsNotLost) {
   bus().listen();
   Ear ear(bus(), "news");
-  std::promise<void> go;
-  asio::post(store_->env().executor(), [&] { go.get_future().wait(); });
+  auto const go = keep_busy();
   for (int i = 0; i < 200; ++i) bus().send(bus().inbox(), {"news", std::to_string(i)});
-  go.set_value();
+  go->set_value();
   for (int i = 0; i < 200; ++i) EXPECT_TRUE(ear.hears(std::to_string(i)));
 }
 
@@ -187,8 +197,7 @@ TEST_P(SignalTest, HandlersRunOnTheLoopOrAtHome) {
     return id.get_future().get();
   };
   auto const loop_thread = thread_of(store_->env().executor());
-  auto* const home = dynamic_cast<Home*>(&client_.engine());
-  auto const home_thread = home != nullptr ? thread_of(home->home()) : loop_thread;
+  auto const home_thread = thread_of(loop_of_handlers());
   std::promise<std::thread::id> seen;
   std::atomic<bool> first{true};
   auto const id = bus().subscribe("where", [&](Signal const&) {
