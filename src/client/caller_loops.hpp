@@ -6,6 +6,8 @@
 // were callers at a time: making one is not free, and the thread that woke a caller may still be on
 // its way out of the loop when the caller has gone.
 
+#include "contracts/home.hpp"
+
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
@@ -77,5 +79,22 @@ class CallerLoops {
   std::mutex mutex_;
   std::vector<Loop> idle_;
 };
+
+/// Runs `work` to its end at an engine's home, and answers or throws as above.
+template <class T>
+T run_at(Home& home, asio::awaitable<T> work) {
+  std::optional<T> result;
+  std::exception_ptr error;
+  home.host([&](Home::Task done) {
+    asio::co_spawn(home.home(), std::move(work),
+                   [&, done = std::move(done)](std::exception_ptr thrown, T value) mutable {
+                     error = std::move(thrown);
+                     if (!error) result.emplace(std::move(value));
+                     done();
+                   });
+  });
+  if (error) std::rethrow_exception(error);
+  return std::move(*result);
+}
 
 }  // namespace holt::client

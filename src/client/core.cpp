@@ -90,6 +90,7 @@ Core::Core(std::string url, std::string instance, OpenOptions const& options)
                        : LogCallback(),
            options.log_level, instance_, options.hash_names),
       engine_(open_engine(env_, {std::move(url), instance_})),
+      home_(dynamic_cast<Home*>(engine_.get())),
       metered_(options.metrics ? std::make_unique<MeteredLeaseStore>(
                                      env_, engine_->leases(), options.metrics->book(), instance_)
                                : nullptr),

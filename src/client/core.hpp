@@ -11,6 +11,7 @@
 #include "client/metered_lease_store.hpp"
 #include "client/telemetry.hpp"
 #include "contracts/engine.hpp"
+#include "contracts/home.hpp"
 #include "env/real_env.hpp"
 #include "primitives/election.hpp"
 #include "primitives/keeper.hpp"
@@ -85,11 +86,12 @@ class Core : public std::enable_shared_from_this<Core> {
   asio::awaitable<BreakResult> break_lock(Name const& name, std::string_view reason,
                                           BreakOptions options);
 
-  /// Runs it on this thread and waits for its end.
+  /// Runs it, at the engine's home or else on this thread, and waits for its end.
   template <class T>
   T run(Job<T> job) {
     try {
-      T answer = loops_.run(std::move(job.work));
+      T answer =
+          home_ != nullptr ? run_at(*home_, std::move(job.work)) : loops_.run(std::move(job.work));
       job.call.ended(answer);
       return answer;
     } catch (...) {
@@ -121,13 +123,16 @@ class Core : public std::enable_shared_from_this<Core> {
   }
   template <class T>
   void start(asio::awaitable<T> work, detail::Done<T> done) {
-    asio::co_spawn(env_.executor(), std::move(work),
-                   [self = shared_from_this(), done = std::move(done)](std::exception_ptr error,
-                                                                       T answer) mutable {
-                     detail::Outcome<T> outcome(std::move(error), std::move(self));
-                     if (!outcome.error) outcome.answer.emplace(std::move(answer));
-                     done(std::move(outcome));
-                   });
+    auto ended = [self = shared_from_this(), done = std::move(done),
+                  attention = home_ != nullptr ? home_->attention() : nullptr](
+                     std::exception_ptr error, T answer) mutable {
+      detail::Outcome<T> outcome(std::move(error), std::move(self));
+      if (!outcome.error) outcome.answer.emplace(std::move(answer));
+      attention.reset();
+      done(std::move(outcome));
+    };
+    asio::co_spawn(home_ != nullptr ? home_->home() : env_.executor(), std::move(work),
+                   std::move(ended));
   }
 
   /// Throws unless this client is open and belongs to this process.
@@ -187,6 +192,7 @@ class Core : public std::enable_shared_from_this<Core> {
   Telemetry telemetry_;
   EventLog log_;
   std::unique_ptr<Engine> engine_;
+  Home* home_;                                  ///< the engine's; null: it has none
   std::unique_ptr<MeteredLeaseStore> metered_;  ///< null: nobody counts
   Keeper keeper_;
   Locks locks_;

@@ -49,11 +49,11 @@ class SignalBus {
   virtual void publish(Signal const& signal) = 0;
 
   /// Calls `handler` for each signal with this topic, sent to our inbox or published, on
-  /// Env::executor(); it must be quick. Any thread.
+  /// Env::executor() or at the engine's Home, one after the other; it must be quick. Any thread.
   virtual Subscription subscribe(std::string topic, Handler handler) = 0;
 
-  /// After it returns the handler does not start any more, if called on Env::executor(); from
-  /// another thread one call may still be under way.
+  /// After it returns the handler does not start any more and, unless it is the one that calls, is
+  /// not under way, if called on Env::executor(); from another thread one call may still be.
   virtual void unsubscribe(Subscription subscription) = 0;
 };
 

@@ -176,7 +176,7 @@ asio::awaitable<void> Keeper::close() {
   HOLT_CHECK(closed);
 }
 
-/// On the executor, where handlers run: none is under way and none will start.
+/// On the executor: afterwards none is under way and none will start.
 asio::awaitable<void> Keeper::unsubscribe() {
   signals_.unsubscribe(checks_);
   co_return;

@@ -101,7 +101,7 @@ asio::awaitable<void> Locks::close() {
   HOLT_CHECK(closed);
 }
 
-/// On the executor, where handlers run: none is under way and none will start.
+/// On the executor: afterwards none is under way and none will start.
 asio::awaitable<void> Locks::unsubscribe() {
   signals_.unsubscribe(offers_);
   signals_.unsubscribe(rises_);
@@ -319,9 +319,16 @@ asio::awaitable<void> Locks::keep_giving_back(Name name, Owner owner, Nanos ttl)
   }
 }
 
+/// Not a coroutine: the user hears of it on the thread that calls, wherever the rest will run.
 asio::awaitable<std::expected<void, Lost>> Locks::release(std::shared_ptr<KeptLease> lease,
                                                           Instant deadline) {
   auto const before = keeper_.drop(*lease, LossReason::released);
+  return tell_released(std::move(lease), before, deadline);
+}
+
+asio::awaitable<std::expected<void, Lost>> Locks::tell_released(std::shared_ptr<KeptLease> lease,
+                                                                LossReason before,
+                                                                Instant deadline) {
   if (before == LossReason::released || before == LossReason::store_gone) {
     Lost lost{before, {}};
     co_return std::unexpected(std::move(lost));

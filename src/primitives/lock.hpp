@@ -66,8 +66,8 @@ class Locks {
   asio::awaitable<std::expected<std::shared_ptr<KeptLease>, Busy>> retry(LockRequest request,
                                                                          RetryOptions options);
 
-  /// Lets go: first held() turns false and lost() fires, then the store is told. Answers Lost when
-  /// it had been lost before; the store is told all the same.
+  /// Lets go: at once held() turns false and lost() fires, on this thread; then, awaited, the store
+  /// is told. Answers Lost when it had been lost before; the store is told all the same.
   asio::awaitable<std::expected<void, Lost>> release(std::shared_ptr<KeptLease> lease,
                                                      Instant deadline);
 
@@ -95,6 +95,8 @@ class Locks {
   bool over(LockRequest const& request, Attempt& attempt);
   Instant next_look(LockRequest const& request, Attempt const& attempt);
   asio::awaitable<void> leave(LockRequest const& request, Attempt const& attempt);
+  asio::awaitable<std::expected<void, Lost>> tell_released(std::shared_ptr<KeptLease> lease,
+                                                           LossReason before, Instant deadline);
   void give_back(Name name, Owner owner, Nanos ttl);
   asio::awaitable<void> keep_giving_back(Name name, Owner owner, Nanos ttl);
   asio::awaitable<void> unsubscribe();

@@ -2,10 +2,14 @@
 // LeaseStore::acquire of one name: granted, busy, asked again, refused input.
 
 #include "contract/engine_test.hpp"
+#include "contracts/home.hpp"
 
 #include <holt/error.hpp>
 
+#include <boost/asio/use_future.hpp>
+
 #include <future>
+#include <thread>
 
 namespace holt::test {
 namespace {
@@ -115,6 +119,21 @@ TEST_P(LeaseAcquire, WorksFromTheLoopOfTheEnvironment) {
                    granted.set_value(!error && answer.has_value());
                  });
   EXPECT_TRUE(granted.get_future().get());
+}
+
+asio::awaitable<bool> acquires_here(LeaseStore& leases, LeaseRequest request, Instant deadline) {
+  auto const before = std::this_thread::get_id();
+  auto const answer = co_await leases.acquire(std::move(request), deadline);
+  co_return answer.has_value() && std::this_thread::get_id() == before;
+}
+
+TEST_P(LeaseAcquire, WhoAsksAtHomeIsAnsweredThere) {
+  auto* const home = dynamic_cast<Home*>(&client_.engine());
+  if (home == nullptr) GTEST_SKIP() << "this engine works on the thread that asks";
+  auto work = acquires_here(client_.engine().leases(), LeaseRequest({"a"}, client_.owner(), 1s),
+                            client_.deadline());
+  auto const attention = home->attention();  // so that its own thread does it
+  EXPECT_TRUE(asio::co_spawn(home->home(), std::move(work), asio::use_future).get());
 }
 
 }  // namespace

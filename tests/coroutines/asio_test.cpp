@@ -17,6 +17,8 @@
 
 #include <atomic>
 #include <functional>
+#include <optional>
+#include <stop_token>
 #include <thread>
 #include <vector>
 
@@ -32,7 +34,7 @@ awaitable<void> sleep_for(std::chrono::milliseconds time) {
   co_await timer.async_wait(boost::asio::use_awaitable);
 }
 
-class AsyncClient : public testing::Test {
+class AsyncClient : public testing::TestWithParam<EngineUnderTest> {
  protected:
   /// Runs the coroutine on a loop of its own and rethrows what it throws.
   void run(std::function<awaitable<void>()> const& body) {
@@ -43,14 +45,23 @@ class AsyncClient : public testing::Test {
     if (error) std::rethrow_exception(error);
   }
 
-  TemporaryFolder folder_;
-  std::string url_ = "sqlite://" + folder_.file("holt.db");
+  std::unique_ptr<TestStore> store_ = GetParam().make();
+  std::string url_ = store_->url();
   Holt holt_ = open(url_);
   AsyncHolt async_{holt_};
   boost::asio::io_context io_;
 };
 
-TEST_F(AsyncClient, TakesAndGivesBackOnTheExecutorOfTheCaller) {
+/// Those with a line: a wait by the clock is another test.
+std::vector<EngineUnderTest> engines_with_a_line() {
+  auto engines = engines_under_test("AsyncClient");
+  std::erase_if(engines, [](auto const& engine) { return engine.name.ends_with("_syncguard"); });
+  return engines;
+}
+INSTANTIATE_TEST_SUITE_P(Engines, AsyncClient, testing::ValuesIn(engines_with_a_line()),
+                         [](auto const& tested) { return tested.param.name; });
+
+TEST_P(AsyncClient, TakesAndGivesBackOnTheExecutorOfTheCaller) {
   auto const here = std::this_thread::get_id();
   run([&]() -> awaitable<void> {
     auto lock = co_await async_.try_lock("a", {.ttl = 10s, .note = "async"});
@@ -72,14 +83,37 @@ TEST_F(AsyncClient, TakesAndGivesBackOnTheExecutorOfTheCaller) {
     EXPECT_TRUE(extended.has_value());
     auto const page = co_await async_.list();
     EXPECT_EQ(page.leases.size(), 1U);
+    std::optional<std::thread::id> told;
+    std::stop_callback const on_lost(lock->lost(), [&] { told = std::this_thread::get_id(); });
     auto const released = co_await async_.release(*lock);
     EXPECT_TRUE(released.has_value());
     EXPECT_FALSE(lock->held());
+    EXPECT_EQ(told, here) << "not on a thread of ours";
   });
   EXPECT_FALSE(holt_.is_locked("a"));
 }
 
-TEST_F(AsyncClient, ActsOnHandlesAndBreaks) {
+/// Callers that block and coroutines share the engine's loop.
+TEST_P(AsyncClient, WaitsBesideCallersThatBlock) {
+  auto first = holt_.try_lock("a");
+  ASSERT_TRUE(first);
+  std::atomic<bool> over = false;
+  std::jthread const others([&] {
+    for (int i = 0; !over; ++i) static_cast<void>(holt_.try_lock("b" + std::to_string(i % 3)));
+  });
+  run([&]() -> awaitable<void> {
+    for (int i = 0; i < 5; ++i) {
+      co_await sleep_for(5ms);
+      static_cast<void>(first->release());
+      auto lock = co_await async_.lock("a", {.wait = 30s});
+      EXPECT_TRUE(lock.has_value());
+      if (lock) first = std::move(lock);
+    }
+  });
+  over = true;
+}
+
+TEST_P(AsyncClient, ActsOnHandlesAndBreaks) {
   run([&]() -> awaitable<void> {
     auto lock = co_await async_.try_lock("a", {.ttl = 10s});
     if (!lock) throw std::runtime_error("not granted");
@@ -93,7 +127,7 @@ TEST_F(AsyncClient, ActsOnHandlesAndBreaks) {
   });
 }
 
-TEST_F(AsyncClient, WaitsInLineWithoutBlockingItsLoop) {
+TEST_P(AsyncClient, WaitsInLineWithoutBlockingItsLoop) {
   auto first = holt_.try_lock("a");
   ASSERT_TRUE(first);
   int ticks = 0;
@@ -118,7 +152,7 @@ TEST_F(AsyncClient, WaitsInLineWithoutBlockingItsLoop) {
   EXPECT_GE(ticks, 10) << "the loop went on meanwhile";
 }
 
-TEST_F(AsyncClient, AWaitThatIsCancelledLeavesNothingBehind) {
+TEST_P(AsyncClient, AWaitThatIsCancelledLeavesNothingBehind) {
   auto first = holt_.try_lock("a");
   ASSERT_TRUE(first);
   boost::asio::cancellation_signal cancel;
@@ -138,7 +172,7 @@ TEST_F(AsyncClient, AWaitThatIsCancelledLeavesNothingBehind) {
   EXPECT_EQ(holt_.find("a")->waiting, 0U);
 }
 
-TEST_F(AsyncClient, ATimeOutOfTheUserEndsTheWait) {
+TEST_P(AsyncClient, ATimeOutOfTheUserEndsTheWait) {
   using namespace boost::asio::experimental::awaitable_operators;
   auto first = holt_.try_lock("a");
   ASSERT_TRUE(first);
@@ -149,7 +183,7 @@ TEST_F(AsyncClient, ATimeOutOfTheUserEndsTheWait) {
   EXPECT_EQ(holt_.find("a")->waiting, 0U);
 }
 
-TEST_F(AsyncClient, WhatIsGrantedToALoopThatIsGoneIsGivenBack) {
+TEST_P(AsyncClient, WhatIsGrantedToALoopThatIsGoneIsGivenBack) {
   auto first = holt_.try_lock("a");
   ASSERT_TRUE(first);
   {
@@ -172,7 +206,7 @@ TEST_F(AsyncClient, WhatIsGrantedToALoopThatIsGoneIsGivenBack) {
   EXPECT_FALSE(holt_.is_locked("a"));
 }
 
-TEST_F(AsyncClient, ALoopThatGoesEndsItsWaits) {
+TEST_P(AsyncClient, ALoopThatGoesEndsItsWaits) {
   auto const first = holt_.try_lock("a");
   ASSERT_TRUE(first);
   for (int i = 0; i < 20; ++i) {
@@ -190,7 +224,7 @@ TEST_F(AsyncClient, ALoopThatGoesEndsItsWaits) {
   EXPECT_EQ(holt_.find("a")->waiting, 0U);
 }
 
-TEST_F(AsyncClient, WrongInputAndAClosedClientAreThrownWhenAwaited) {
+TEST_P(AsyncClient, WrongInputAndAClosedClientAreThrownWhenAwaited) {
   run([&]() -> awaitable<void> {
     bool refused = false;
     try {
@@ -210,7 +244,7 @@ TEST_F(AsyncClient, WrongInputAndAClosedClientAreThrownWhenAwaited) {
   });
 }
 
-TEST_F(AsyncClient, TriesAgainByTheClock) {
+TEST_P(AsyncClient, TriesAgainByTheClock) {
   auto first = holt_.try_lock("a");
   ASSERT_TRUE(first);
   run([&]() -> awaitable<void> {
@@ -222,7 +256,7 @@ TEST_F(AsyncClient, TriesAgainByTheClock) {
 }
 
 /// The client may go while a call of a coroutine is under way: the call keeps it.
-TEST_F(AsyncClient, ACallKeepsItsClient) {
+TEST_P(AsyncClient, ACallKeepsItsClient) {
   std::optional<std::expected<Lock, Busy>> answer;
   boost::asio::co_spawn(
       io_,
@@ -238,7 +272,7 @@ TEST_F(AsyncClient, ACallKeepsItsClient) {
   EXPECT_FALSE(holt_.is_locked("z"));
 }
 
-TEST_F(AsyncClient, ManyAtOnceFromSeveralThreads) {
+TEST_P(AsyncClient, ManyAtOnceFromSeveralThreads) {
   constexpr int count = 400;
   std::atomic<int> taken = 0;
   for (int i = 0; i < count; ++i) {

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engines/module/own_loop.hpp"
 
-#include "env/real_env.hpp"
+#include "contracts/home.hpp"
+#include "env/blocking_loop.hpp"
+#include "env/shared_loop.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include <map>
@@ -35,15 +38,18 @@ class ModuleEnv final : public Env {
   [[nodiscard]] std::string boot_id() const override { return outer_.boot_id(); }
   TimerId call_at(Instant when, Task task) override {
     return outer_.call_at(when,
-                          [timers = timers_, loop = executor(), task = std::move(task)]() mutable {
+                          [timers = timers_, loop = &loop_, task = std::move(task)]() mutable {
                             std::scoped_lock const lock(*timers);
-                            if (timers->open) asio::post(loop, std::move(task));
+                            if (!timers->open) return;
+                            auto const attention = loop->attention();
+                            asio::post(loop->executor(), std::move(task));
                           });
   }
   void cancel(TimerId timer) override { outer_.cancel(timer); }
-  [[nodiscard]] asio::any_io_executor executor() override { return own_.executor(); }
-  [[nodiscard]] asio::any_io_executor blocking() override { return own_.blocking(); }
+  [[nodiscard]] asio::any_io_executor executor() override { return loop_.executor(); }
+  [[nodiscard]] asio::any_io_executor blocking() override { return blocking_.executor(); }
   void call_user(Task task) override { outer_.call_user(std::move(task)); }
+  [[nodiscard]] SharedLoop& loop() { return loop_; }
 
  private:
   /// The loader's timers outlive us: closed, they do not touch our loop any more.
@@ -52,7 +58,8 @@ class ModuleEnv final : public Env {
   };
 
   Env& outer_;
-  RealEnv own_;
+  SharedLoop loop_;
+  BlockingLoop blocking_;
   std::shared_ptr<Timers> timers_ = std::make_shared<Timers>();
 };
 
@@ -62,81 +69,91 @@ asio::awaitable<T> on(asio::any_io_executor loop, asio::awaitable<T> work) {
   return asio::co_spawn(std::move(loop), std::move(work), asio::use_awaitable);
 }
 
+/// The same; who is there already just goes on.
+template <class T>
+asio::awaitable<T> at(SharedLoop& loop, asio::awaitable<T> work) {
+  auto const here = co_await asio::this_coro::executor;
+  std::shared_ptr<void> attention;
+  if (here != loop.executor()) {
+    attention = loop.attention();
+    work = on(loop.executor(), std::move(work));
+  }
+  T result = co_await std::move(work);
+  co_return result;
+}
+
 class LeasesOnLoop final : public LeaseStore {
  public:
-  LeasesOnLoop(LeaseStore& inner, Env& env) : inner_(inner), loop_(env.executor()) {}
+  LeasesOnLoop(LeaseStore& inner, SharedLoop& loop) : inner_(inner), loop_(loop) {}
 
   asio::awaitable<std::expected<LeaseGrant, Busy>> acquire(LeaseRequest request,
                                                            Instant deadline) override {
-    return on(loop_, inner_.acquire(std::move(request), deadline));
+    return at(loop_, inner_.acquire(std::move(request), deadline));
   }
   asio::awaitable<std::vector<std::expected<void, Lost>>> renew(std::vector<LeaseRenewal> renewals,
                                                                 Instant deadline) override {
-    return on(loop_, inner_.renew(std::move(renewals), deadline));
+    return at(loop_, inner_.renew(std::move(renewals), deadline));
   }
   asio::awaitable<std::expected<void, Lost>> release(Name name, Owner owner,
                                                      Instant deadline) override {
-    return on(loop_, inner_.release(std::move(name), std::move(owner), deadline));
+    return at(loop_, inner_.release(std::move(name), std::move(owner), deadline));
   }
   asio::awaitable<BreakResult> break_lease(BreakRequest request, Instant deadline) override {
-    return on(loop_, inner_.break_lease(std::move(request), deadline));
+    return at(loop_, inner_.break_lease(std::move(request), deadline));
   }
   asio::awaitable<std::optional<LeaseInfo>> find(Name name, Instant deadline) override {
-    return on(loop_, inner_.find(std::move(name), deadline));
+    return at(loop_, inner_.find(std::move(name), deadline));
   }
   asio::awaitable<LeasePage> list(std::string prefix, std::string cursor, std::uint32_t limit,
                                   Instant deadline) override {
-    return on(loop_, inner_.list(std::move(prefix), std::move(cursor), limit, deadline));
+    return at(loop_, inner_.list(std::move(prefix), std::move(cursor), limit, deadline));
   }
 
  private:
   LeaseStore& inner_;
-  asio::any_io_executor loop_;
+  SharedLoop& loop_;
 };
 
 class RecordsOnLoop final : public RecordStore {
  public:
-  RecordsOnLoop(RecordStore& inner, Env& env) : inner_(inner), loop_(env.executor()) {}
+  RecordsOnLoop(RecordStore& inner, SharedLoop& loop) : inner_(inner), loop_(loop) {}
 
   asio::awaitable<std::optional<Record>> get(std::string key, Instant deadline) override {
-    return on(loop_, inner_.get(std::move(key), deadline));
+    return at(loop_, inner_.get(std::move(key), deadline));
   }
   asio::awaitable<std::expected<std::uint64_t, Conflict>> put(RecordWrite write,
                                                               Instant deadline) override {
-    return on(loop_, inner_.put(std::move(write), deadline));
+    return at(loop_, inner_.put(std::move(write), deadline));
   }
   asio::awaitable<std::expected<bool, Conflict>> erase(std::string key,
                                                        std::optional<std::uint64_t> expected,
                                                        Instant deadline) override {
-    return on(loop_, inner_.erase(std::move(key), expected, deadline));
+    return at(loop_, inner_.erase(std::move(key), expected, deadline));
   }
   asio::awaitable<RecordPage> list(std::string prefix, std::string cursor, std::uint32_t limit,
                                    Instant deadline) override {
-    return on(loop_, inner_.list(std::move(prefix), std::move(cursor), limit, deadline));
+    return at(loop_, inner_.list(std::move(prefix), std::move(cursor), limit, deadline));
   }
   asio::awaitable<std::int64_t> add(std::string counter, std::int64_t step,
                                     Instant deadline) override {
-    return on(loop_, inner_.add(std::move(counter), step, deadline));
+    return at(loop_, inner_.add(std::move(counter), step, deadline));
   }
 
  private:
   RecordStore& inner_;
-  asio::any_io_executor loop_;
+  SharedLoop& loop_;
 };
 
-/// A handler of the loader's, called on the loader's executor until it is closed. Closing waits for
-/// a call under way on another thread; a handler may close itself.
+/// A function of the loader's, until it is closed. Closing waits for a call under way on another
+/// thread; a function may close itself.
 template <class Argument>
-class Handed : public std::enable_shared_from_this<Handed<Argument>> {
+class Closable {
  public:
-  Handed(asio::any_io_executor executor, std::function<void(Argument)> handler)
-      : executor_(std::move(executor)), handler_(std::move(handler)) {}
+  explicit Closable(std::function<void(Argument)> function) : function_(std::move(function)) {}
 
-  void operator()(std::decay_t<Argument> value) {
-    asio::post(executor_, [self = this->shared_from_this(), value = std::move(value)]() mutable {
-      std::scoped_lock const lock(self->mutex_);
-      if (self->open_) self->handler_(std::move(value));
-    });
+  void operator()(Argument argument) {
+    std::scoped_lock const lock(mutex_);
+    if (open_) function_(std::forward<Argument>(argument));
   }
 
   void close() {
@@ -145,15 +162,36 @@ class Handed : public std::enable_shared_from_this<Handed<Argument>> {
   }
 
  private:
-  asio::any_io_executor executor_;
-  std::function<void(Argument)> handler_;
+  std::function<void(Argument)> function_;
   std::recursive_mutex mutex_;
   bool open_ = true;
 };
 
+/// One that is called on the loader's executor.
+template <class Argument>
+class Handed : public std::enable_shared_from_this<Handed<Argument>> {
+ public:
+  Handed(asio::any_io_executor executor, std::function<void(Argument)> function)
+      : executor_(std::move(executor)), function_(std::move(function)) {}
+
+  void operator()(Argument argument) {
+    asio::post(executor_,
+               [self = this->shared_from_this(), argument = std::move(argument)]() mutable {
+                 self->function_(std::move(argument));
+               });
+  }
+
+  void close() { function_.close(); }
+
+ private:
+  asio::any_io_executor executor_;
+  Closable<Argument> function_;
+};
+
+/// Handlers are called on our loop: where who waits for a signal runs, and goes on.
 class SignalsFromLoop final : public SignalBus {
  public:
-  SignalsFromLoop(SignalBus& inner, Env& outer) : inner_(inner), executor_(outer.executor()) {}
+  SignalsFromLoop(SignalBus& inner, SharedLoop& loop) : inner_(inner), loop_(loop) {}
   ~SignalsFromLoop() override {
     for (auto const& [subscription, handler] : handlers_) {
       inner_.unsubscribe(subscription);
@@ -164,25 +202,32 @@ class SignalsFromLoop final : public SignalBus {
   SignalsFromLoop& operator=(SignalsFromLoop const&) = delete;
 
   [[nodiscard]] std::string const& inbox() const override { return inner_.inbox(); }
-  void listen() override { inner_.listen(); }
+  void listen() override {
+    auto const attention = loop_.attention();
+    inner_.listen();
+  }
   [[nodiscard]] bool listening() const override { return inner_.listening(); }
   Delivery send(std::string_view inbox, Signal const& signal) override {
+    auto const attention = loop_.attention();
     return inner_.send(inbox, signal);
   }
-  void publish(Signal const& signal) override { inner_.publish(signal); }
+  void publish(Signal const& signal) override {
+    auto const attention = loop_.attention();
+    inner_.publish(signal);
+  }
 
   Subscription subscribe(std::string topic, Handler handler) override {
-    auto handed = std::make_shared<Handed<Signal const&>>(executor_, std::move(handler));
-    auto const subscription =
-        inner_.subscribe(std::move(topic), [handed](Signal const& signal) { (*handed)(signal); });
+    auto closable = std::make_shared<ClosableHandler>(std::move(handler));
+    auto const subscription = inner_.subscribe(
+        std::move(topic), [closable](Signal const& signal) { (*closable)(signal); });
     std::scoped_lock const lock(mutex_);
-    handlers_.emplace(subscription, std::move(handed));
+    handlers_.emplace(subscription, std::move(closable));
     return subscription;
   }
 
   void unsubscribe(Subscription subscription) override {
     inner_.unsubscribe(subscription);
-    std::shared_ptr<Handed<Signal const&>> handler;
+    std::shared_ptr<ClosableHandler> handler;
     {
       std::scoped_lock const lock(mutex_);
       auto node = handlers_.extract(subscription);
@@ -192,10 +237,12 @@ class SignalsFromLoop final : public SignalBus {
   }
 
  private:
+  using ClosableHandler = Closable<Signal const&>;
+
   SignalBus& inner_;
-  asio::any_io_executor executor_;
+  SharedLoop& loop_;
   std::mutex mutex_;
-  std::map<Subscription, std::shared_ptr<Handed<Signal const&>>> handlers_;
+  std::map<Subscription, std::shared_ptr<ClosableHandler>> handlers_;
 };
 
 /// Hints from our loop, handed to the loader's.
@@ -215,16 +262,19 @@ class WatchFromLoop final : public ChangeWatch {
   std::shared_ptr<Handed<bool>> handed_;
 };
 
-class EngineOnOwnLoop final : public Engine {
+class EngineOnOwnLoop final : public Engine, public Home {
  public:
   EngineOnOwnLoop(OpenEngine open, Env& outer, EngineOptions const& options)
       : executor_(outer.executor()),
         env_(outer),
         inner_(open(env_, options)),
-        leases_(inner_->leases(), env_),
-        records_(inner_->records(), env_),
-        signals_(inner_->signals(), outer) {}
-  ~EngineOnOwnLoop() override { close_gone(); }
+        leases_(inner_->leases(), env_.loop()),
+        records_(inner_->records(), env_.loop()),
+        signals_(inner_->signals(), env_.loop()) {}
+  ~EngineOnOwnLoop() override {
+    attention_ = env_.loop().attention();
+    close_gone();
+  }
   EngineOnOwnLoop(EngineOnOwnLoop const&) = delete;
   EngineOnOwnLoop& operator=(EngineOnOwnLoop const&) = delete;
 
@@ -252,8 +302,14 @@ class EngineOnOwnLoop final : public Engine {
     return on(env_.blocking(), inner_->diagnose(patience));
   }
   asio::awaitable<FenceRaise> raise_fence(Instant deadline) override {
-    return on(env_.executor(), inner_->raise_fence(deadline));
+    return at(env_.loop(), inner_->raise_fence(deadline));
   }
+
+  [[nodiscard]] asio::any_io_executor home() override { return env_.loop().executor(); }
+  void host(std::move_only_function<void(Task)> start) override {
+    env_.loop().host(std::move(start));
+  }
+  [[nodiscard]] std::shared_ptr<void> attention() override { return env_.loop().attention(); }
 
  private:
   void close_gone() {
@@ -263,6 +319,7 @@ class EngineOnOwnLoop final : public Engine {
 
   asio::any_io_executor executor_;
   ModuleEnv env_;
+  std::shared_ptr<void> attention_;  ///< while the engine goes
   std::unique_ptr<Engine> inner_;
   LeasesOnLoop leases_;
   RecordsOnLoop records_;

@@ -5,8 +5,9 @@
 // in thread-local variables which loop a thread runs, and each copy has its own: a socket made by
 // our copy must not live on a loop that the other copy runs. So the engine gets an Env whose
 // executor() and blocking() are loops of ours, with threads of ours; clock, timers, randomness and
-// the thread for user code stay the loader's. Calls hop to our loop and their results back;
-// handlers are called on the loader's executor(), as the contracts promise.
+// the thread for user code stay the loader's. Calls hop to our loop and their results back, unless
+// who calls runs there already (Home); a caller who waits may run our loop itself (SharedLoop).
+// Handlers of signals are called on our loop, others on the loader's executor().
 
 #include "contracts/engine.hpp"
 
