@@ -98,13 +98,15 @@ class RedisClusterStore : public testing::Test {
     return stats.find("cmdstat_" + command + ":") != std::string::npos;
   }
 
-  /// A name on this node that nobody holds, by trying.
-  static Name name_on(Client& client, RedisServer const& node) {
+  /// A name on this node that nobody holds, by trying, and not in that slot.
+  static Name name_on(Client& client, RedisServer const& node,
+                      std::optional<std::int64_t> not_in = std::nullopt) {
     for (int i = 0;; ++i) {
       Name const name("on-" + std::to_string(node.port()) + "-" + std::to_string(i));
       auto const owner = client.owner();
       client.take(name, owner);
-      bool const there = cluster().master_for(key_of(name.text())).port() == node.port();
+      auto const slot = slot_of(name.text());
+      bool const there = cluster().master_of(slot).port() == node.port() && slot != not_in;
       EXPECT_TRUE(client.release(name, owner));
       if (there) return name;
     }

@@ -140,7 +140,7 @@ TEST_F(RedisClusterStore, ANodeIsNoSingleServer) {
   auto const taking = [&](std::vector<Name> const& names) {
     return refusal([&] { static_cast<void>(wrong.acquire_all(names, wrong.owner())); });
   };
-  auto const elsewhere = name_on(client, from);
+  auto const elsewhere = name_on(client, from, slot);
   EXPECT_THAT(taking({"{t}2", elsewhere}),
               AllOf(HasSubstr("CROSSSLOT"), HasSubstr("write redis+cluster://")));
 

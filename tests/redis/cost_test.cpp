@@ -96,7 +96,9 @@ TEST(RedisHandOver, AnExpiryWakesOneOfMany) {
   ASSERT_TRUE(waiters.granted(1));
   EXPECT_TRUE(wait_until([&] { return waiters.silent_for(100ms); }));
   EXPECT_EQ(waiters.granted(), 1);
-  EXPECT_LE(waiters.commands(), 6U);
+  // Four on an idle machine. On a busy one the first three in line ask in any order, so that the
+  // name is offered first, and they ask once more; the others sleep in any case.
+  EXPECT_LE(waiters.commands(), 12U);
 }
 
 /// How often a server has carried out a command since CONFIG RESETSTAT.
