@@ -11,9 +11,10 @@ string(
   detect_stack_use_after_return=1
   strict_string_checks=1
   intercept_tls_get_addr=0)
+set(tsan_suppressions "${PROJECT_SOURCE_DIR}/tests/tsan.supp")
 set(HOLT_TEST_ENVIRONMENT
     "ASAN_OPTIONS=${asan_options}" "UBSAN_OPTIONS=print_stacktrace=1"
-    "TSAN_OPTIONS=halt_on_error=1:die_after_fork=0")
+    "TSAN_OPTIONS=halt_on_error=1:die_after_fork=0:suppressions=${tsan_suppressions}")
 if(TARGET holt)
   list(APPEND HOLT_TEST_ENVIRONMENT "HOLT_BINARY=$<TARGET_FILE:holt>")
 endif()
