@@ -40,9 +40,9 @@ struct Messages {
   std::array<std::atomic<std::int64_t>, samples> confirmed;  ///< and a command was answered
 };
 
-/// Answers each message with one to the other, 2 ms later; notes how long each was on its way, and
+/// Answers each message with one to the next, 2 ms later; notes how long each was on its way, and
 /// until the server answered a command that was sent because of it.
-void answer(Messages& board, std::uint16_t port, std::string const& me, std::string const& other) {
+void answer(Messages& board, std::uint16_t port, std::string const& me, std::string const& next) {
   test::RedisClient ear(port);
   test::RedisClient mouth(port);
   ear.done({"SUBSCRIBE", me});
@@ -59,7 +59,7 @@ void answer(Messages& board, std::uint16_t port, std::string const& me, std::str
     }
     std::this_thread::sleep_for(2ms);
     board.sent = now();
-    mouth.done({"PUBLISH", other, "your turn"});
+    mouth.done({"PUBLISH", next, "your turn"});
   }
 }
 
@@ -67,14 +67,17 @@ struct Bare {
   std::vector<double> messages, confirmed;  ///< seconds
 };
 
-Bare bare_messages(test::RedisServer const& server) {
+/// So many processes, one after the other in a ring.
+Bare bare_messages(test::RedisServer const& server, int processes) {
   auto& board = make_board<Messages>();
-  auto const port = server.port();
-  std::vector<pid_t> const children{start([&] { answer(board, port, "a", "b"); }),
-                                    start([&] { answer(board, port, "b", "a"); })};
-  await("both to listen", [&] { return board.listening >= 2; });
+  auto const name = [&](int i) { return "p" + std::to_string(i % processes); };
+  std::vector<pid_t> children;
+  for (int i = 0; i < processes; ++i) {
+    children.push_back(start([&] { answer(board, server.port(), name(i), name(i + 1)); }));
+  }
+  await("all to listen", [&] { return board.listening >= processes; });
   board.sent = now();
-  server.command({"PUBLISH", "a", "your turn"});
+  server.command({"PUBLISH", name(0), "your turn"});
   await("all messages", [&] { return board.count >= samples; });
   kill_all(children);
   Bare seen;
@@ -171,13 +174,19 @@ Expiries expire(test::RedisServer const& server) {
 
 // -------------------------------------------------------------------------------------------------
 
-void clean_rows(Crowd crowd, double bare) {
+void clean_rows(test::RedisServer const& bare_server, Crowd crowd) {
+  auto const bare = bare_messages(bare_server, crowd.processes);
+  auto const limit = percentile(bare.confirmed, 0.5);
+  auto const between = fmt::format(", {} processes", crowd.processes);
+  row("bare message" + between + ", p50", time_text(percentile(bare.messages, 0.5)));
+  row("bare message and command" + between + ", p50", time_text(limit));
+  row("bare message and command" + between + ", p99", time_text(percentile(bare.confirmed, 0.99)));
   test::RedisServer const server;
   CommandStats stats(server);
   auto const seen = hand_overs(server.url(), crowd, samples, [&] { return stats.of_clients(); });
   auto const what = fmt::format("clean release, {} waiting", crowd.waiting());
   gap_rows(what, seen.gaps, "at most 0.3 ms", "at most 3 ms");
-  row(what + ", p50 / bare message and command", ratio_text(percentile(seen.gaps, 0.5) / bare));
+  row(what + ", p50 / bare message and command", ratio_text(percentile(seen.gaps, 0.5) / limit));
   row(what + ", commands by clients per hand-over", fmt::format("{:.2f}", seen.commands),
       "at most 4");
 }
@@ -202,22 +211,18 @@ void kill_rows() {
 
 void measure() {
   test::RedisServer const server;
-  head("Locks: hand-over between processes, Redis",
-       fmt::format(
-           "From the moment before the holder calls `release()` to the moment the next process has "
-           "the lock.\nEach holds for 2 ms and stands in line again at once; {} hand-overs. The "
-           "bare message: from before\na PUBLISH to the moment a process that subscribed has it; "
-           "with a command: until it also has the\nanswer to a GET, as a new holder must have its "
-           "grant confirmed. Expiry: what happened until 50 ms\nafter the end of a lease of 1 s, "
-           "the greatest of {} times. After SIGKILL: ttl 300 ms, 40 times,\ncounted from the end "
-           "of the dead holder's lease. {}",
-           samples, expiries, settings_of(server)));
-  auto const bare = bare_messages(server);
-  auto const limit = percentile(bare.confirmed, 0.5);
-  row("bare message, p50", time_text(percentile(bare.messages, 0.5)));
-  row("bare message and command, p50", time_text(limit));
-  row("bare message and command, p99", time_text(percentile(bare.confirmed, 0.99)));
-  for (auto const crowd : {one_waits, thousand_wait}) clean_rows(crowd, limit);
+  head(
+      "Locks: hand-over between processes, Redis",
+      fmt::format(
+          "From the moment before the holder calls `release()` to the moment the next process has "
+          "the lock.\nEach holds for 2 ms and stands in line again at once; {} hand-overs. The "
+          "bare message: from before\na PUBLISH to the moment the next of as many processes, which "
+          "subscribed to it, has it; with a\ncommand: until it also has the answer to a GET, as a "
+          "new holder must have its grant confirmed.\nExpiry: what happened until 50 ms after the "
+          "end of a lease of 1 s, the greatest of {} times. After\nSIGKILL: ttl 300 ms, 40 times, "
+          "counted from the end of the dead holder's lease. {}",
+          samples, expiries, settings_of(server)));
+  for (auto const crowd : {one_waits, thousand_wait}) clean_rows(server, crowd);
   expiry_rows();
   kill_rows();
 }
