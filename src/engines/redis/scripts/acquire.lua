@@ -45,15 +45,17 @@ local function place_in_line(i)
   for _, dead in ipairs(redis.call('ZRANGEBYSCORE', untils, '-inf', now, 'LIMIT', 0, 16)) do
     leave(queue, untils, ticket, dead)
   end
+  local number = 0
   if not redis.call('ZSCORE', queue, owner) then
-    local order = priority * 17592186044416 + redis.call('HINCRBY', ticket, '', 1)
-    redis.call('ZADD', queue, string.format('%.0f', order), owner)
+    number = redis.call('HINCRBY', ticket, '', 1)
+    redis.call('ZADD', queue, string.format('%.0f', priority * 17592186044416 + number), owner)
   end
   redis.call('ZADD', untils, string.format('%.0f', now + ticket_ttl), owner)
   redis.call('HSET', ticket, owner, ' ' .. ttl .. ' 0 ' .. acquired .. tail)
+  -- The keys live an eighth longer than the last ticket: not each who comes has to see to it.
   for _, key in ipairs({ queue, untils, ticket }) do
-    if redis.call('PTTL', key) < tonumber(ticket_ttl) then
-      redis.call('PEXPIRE', key, ticket_ttl)
+    if number == 1 or redis.call('PTTL', key) < tonumber(ticket_ttl) then
+      redis.call('PEXPIRE', key, math.ceil(ticket_ttl * 1.125))
     end
   end
   return redis.call('ZRANK', queue, owner) + 1
@@ -116,7 +118,7 @@ for i = 1, count do
   local span, since = ttl + delay, acquired
   if redis.call('EXISTS', queue) == 1 then
     leave(queue, KEYS[i * 6 - 3], KEYS[i * 6 - 2], owner)
-    tell_waiter(queue, 2, channel)
+    tell_third(queue, channel)
   end
   if found[i] and found[i].state == '0' then
     -- Asked again: a fresh ttl, and the end never moves back.

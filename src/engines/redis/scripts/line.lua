@@ -30,21 +30,25 @@ end
 
 local function inbox(owner) return string.match(owner, '^[^.]*') end
 
--- An owner leaves the line. True: it stood there.
-local function leave(queue, untils, ticket, owner)
+-- An owner leaves the line. True: it stood there. `others`: it is known that others do.
+local function leave(queue, untils, ticket, owner, others)
   if redis.call('ZREM', queue, owner) == 0 then return false end
   redis.call('ZREM', untils, owner)
   redis.call('HDEL', ticket, owner)
-  if redis.call('EXISTS', queue) == 0 then redis.call('DEL', ticket) end
+  if not others and redis.call('EXISTS', queue) == 0 then redis.call('DEL', ticket) end
   return true
 end
 
--- Whoever has so many before it in line should ask again, to learn when the lease or the offer ends
--- and look then, as the first three do: who came to be first as the name was offered, and who
--- became third.
-local function tell_waiter(queue, before, channel)
-  local owner = redis.call('ZRANGE', queue, before, before)[1]
-  if owner then redis.call('PUBLISH', channel .. inbox(owner), 'near\n' .. owner) end
+-- A waiter should ask again, to learn when the lease or the offer ends and look then, as the first
+-- three do: who came to be first as the name was offered, and who became third.
+local function tell_near(owner, channel)
+  redis.call('PUBLISH', channel .. inbox(owner), 'near\n' .. owner)
+end
+
+-- Whoever became third.
+local function tell_third(queue, channel)
+  local owner = redis.call('ZRANGE', queue, 2, 2)[1]
+  if owner then tell_near(owner, channel) end
 end
 
 -- Offers the name to the first live waiter, unless that is `unless`. A waiter whose time is over or
@@ -55,7 +59,7 @@ end
 local function pass_on(lease, queue, untils, ticket, counter, names, name, channel, exact, unless)
   local now, dead, tried, passed_over = now_ms(), {}, 0, 0
   for _ = 1, 128 do
-    local head = redis.call('ZRANGE', queue, passed_over, passed_over)[1]
+    local head, next = unpack(redis.call('ZRANGE', queue, passed_over, passed_over + 1))
     if not head or tried == 16 then return false end
     local live = tonumber(redis.call('ZSCORE', untils, head) or 0) > now
     if live and head == unless then return false end
@@ -70,8 +74,8 @@ local function pass_on(lease, queue, untils, ticket, counter, names, name, chann
       redis.call('ZADD', names, 0, name)
       local heard = redis.call('PUBLISH', channel .. inbox(head), 'offer\n' .. head)
       if heard > 0 or not exact then
-        leave(queue, untils, ticket, head)
-        tell_waiter(queue, passed_over, channel)
+        leave(queue, untils, ticket, head, next)
+        if next then tell_near(next, channel) end
         return true
       end
       redis.call('DEL', lease)
@@ -83,8 +87,8 @@ local function pass_on(lease, queue, untils, ticket, counter, names, name, chann
       redis.call('HSET', ticket, head, '-' .. rest)
       passed_over = passed_over + 1
     else
-      leave(queue, untils, ticket, head)
-      tell_waiter(queue, 2, channel)
+      leave(queue, untils, ticket, head, next)
+      tell_third(queue, channel)
     end
   end
   return false

@@ -8,10 +8,12 @@
 -- include keep.lua
 local record = redis.call('GET', KEYS[1])
 
+local somebody_waits = redis.call('EXISTS', KEYS[2]) == 1
+
 -- Most often it is held, does not rest afterwards, and nobody waits.
 if record and string.find(record, ARGV[1], 1, true) == 1 and
    string.find(record, '^ %d+ 0 %d+ 0 ', #ARGV[1] + 1) and
-   redis.call('EXISTS', KEYS[2]) == 0 and redis.call('PTTL', KEYS[1]) > keep then
+   not somebody_waits and redis.call('PTTL', KEYS[1]) > keep then
   redis.call('DEL', KEYS[1])
   redis.call('ZREM', KEYS[6], ARGV[2])
   return 1
@@ -30,7 +32,9 @@ elseif had and string.find(record, '^%S+ %d+ %d %d+ 0 ') == nil then
   ended = left <= parse(record).delay
 end
 local stood, passed = false, false
-if redis.call('EXISTS', queue) == 1 then
+if somebody_waits then
+  -- First of all writes, and of a kind that takes no memory: where that is short the server lets a
+  -- script that has begun go on.
   stood = leave(queue, untils, ticket, owner)
   if ARGV[5] ~= '' then know_server(counter, ARGV[5]) end
   local free = had or left <= 0
@@ -41,6 +45,6 @@ if had and not passed then
   redis.call('DEL', lease)
   redis.call('ZREM', names, name)
 end
-if stood then tell_waiter(queue, 2, channel) end
+if stood then tell_third(queue, channel) end
 if ended then return 2 end
 return (had or stood) and 1 or 0
