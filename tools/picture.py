@@ -177,6 +177,7 @@ class PictureTest(unittest.TestCase):
         text = "".join(xml.etree.ElementTree.parse(path).getroot().itertext())
         self.assertIn("REFUSED", text)
         self.assertRegex(text, r"no two holders at once +true")
+        self.assertRegex(text, r"no two leaders at once +true")
 
 
 def main() -> None:

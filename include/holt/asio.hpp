@@ -17,6 +17,7 @@
 // Holt does not.
 
 #include <holt/detail/async_calls.hpp>
+#include <holt/detail/async_elections.hpp>
 #include <holt/holt.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
@@ -202,6 +203,92 @@ boost::asio::awaitable<T> answer_of_call(Start start) {
 
 }  // namespace detail
 
+/// The events of an election, each kept until it is asked for. Move-only.
+class ElectionEvents {
+ public:
+  /// The next one. Nothing: this was cancelled, or the client is closed. One coroutine at a time;
+  /// this must live until it is answered.
+  boost::asio::awaitable<std::optional<ElectionEvent>> next() {
+    return detail::answer_of_call<std::optional<ElectionEvent>>(
+        [stream = stream_.get()](std::stop_token stop, auto done) {
+          stream->next(std::move(stop), std::move(done));
+        });
+  }
+
+ private:
+  friend class AsyncElection;
+  explicit ElectionEvents(std::unique_ptr<detail::EventStream> stream)
+      : stream_(std::move(stream)) {}
+  std::unique_ptr<detail::EventStream> stream_;
+};
+
+/// One candidate of one election. Move-only; the comments of Election hold for what has the same
+/// name. It must live until what is awaited of it is answered. Its destructor may block for up to
+/// 50 ms while it leads; co_await stop() first.
+class AsyncElection {
+ public:
+  explicit AsyncElection(Election election) : election_(std::move(election)) {}
+
+  boost::asio::awaitable<void> start() {
+    auto standing = detail::answer_of_call<bool>([this](std::stop_token const&, auto done) {
+      detail::start_standing(election_, std::move(done));
+    });
+    [[maybe_unused]] bool const stands = co_await std::move(standing);
+  }
+  boost::asio::awaitable<Resignation> stop(
+      std::chrono::milliseconds deadline = std::chrono::seconds(5)) {
+    return detail::answer_of_call<Resignation>([this, deadline](std::stop_token const&, auto done) {
+      detail::start_stop(election_, deadline, std::move(done));
+    });
+  }
+  boost::asio::awaitable<Resignation> resign(
+      std::string to = {}, std::chrono::milliseconds deadline = std::chrono::seconds(5)) {
+    return detail::answer_of_call<Resignation>(
+        [this, to = std::move(to), deadline](std::stop_token const&, auto done) {
+          detail::start_resign(election_, to, deadline, std::move(done));
+        });
+  }
+
+  /// Waits until this candidate leads: the event by which the term began, with its `term` and the
+  /// token that fires at its end; at once while it leads. Nothing: this was cancelled, or the
+  /// client is closed. It does not start the candidate.
+  boost::asio::awaitable<std::optional<ElectionEvent>> leadership() {
+    ElectionEvents events = co_await this->events();
+    std::optional<ElectionEvent> event = co_await events.next();
+    while (event && !begins_term(*event)) event = co_await events.next();
+    co_return event;
+  }
+
+  /// All events from now on; first, while it leads, the one by which this term began. Of a stream
+  /// `in_turn` an event counts as heard when the next one is asked for, or when the stream goes:
+  /// until then nobody else leads.
+  boost::asio::awaitable<ElectionEvents> events(Election::Listen how = Election::Listen::at_once) {
+    auto opening = detail::answer_of_call<std::unique_ptr<detail::EventStream>>(
+        [this, how](std::stop_token const&, auto done) {
+          detail::start_events(election_, how, std::move(done));
+        });
+    std::unique_ptr<detail::EventStream> stream = co_await std::move(opening);
+    ElectionEvents events(std::move(stream));
+    co_return events;
+  }
+
+  [[nodiscard]] bool is_leader() const noexcept { return election_.is_leader(); }
+  [[nodiscard]] ElectionState state() const { return election_.state(); }
+  [[nodiscard]] Fence term() const { return election_.term(); }
+  [[nodiscard]] Instant deadline() const { return election_.deadline(); }
+  [[nodiscard]] std::string const& id() const noexcept { return election_.id(); }
+  [[nodiscard]] Name const& name() const noexcept { return election_.name(); }
+  /// The blocking one behind it.
+  [[nodiscard]] Election& blocking() noexcept { return election_; }
+
+ private:
+  static bool begins_term(ElectionEvent const& event) {
+    return event.kind == ElectionEventKind::leadership_acquired && !event.stop.stop_requested();
+  }
+
+  Election election_;
+};
+
 /// A client for coroutines; a handle like Holt, which it may share a client with. The comments of
 /// Holt hold for the operations of the same name; what throws there throws here when awaited.
 class AsyncHolt {
@@ -297,6 +384,17 @@ class AsyncHolt {
                                                 options](std::stop_token const&, auto done) {
       detail::start_break(holt, name, reason, options, std::move(done));
     });
+  }
+
+  /// A candidate, which is to be started. Does not block.
+  [[nodiscard]] AsyncElection election(Name const& name, ElectionOptions options = {}) {
+    return AsyncElection(holt_.election(name, options));
+  }
+  boost::asio::awaitable<std::optional<LeaderInfo>> leader(Name name) {
+    return detail::answer_of_call<std::optional<LeaderInfo>>(
+        [holt = holt_, name = std::move(name)](std::stop_token const&, auto done) {
+          detail::start_leader(holt, name, std::move(done));
+        });
   }
 
  private:

@@ -92,7 +92,8 @@ struct LeaderInfo {
 
 namespace [[gnu::visibility("hidden")]] client {
 class Standing;
-}
+struct Inside;
+}  // namespace client
 
 /// One candidate of one election. Move-only; any thread, moving aside. Destroying it stops it: the
 /// leadership passes on if the listeners return within 50 ms, else its lease ends by itself.
@@ -141,6 +142,7 @@ class Election {
 
  private:
   friend class client::Core;
+  friend struct client::Inside;
   explicit Election(std::unique_ptr<client::Standing> standing) noexcept;
   std::unique_ptr<client::Standing> standing_;
 };

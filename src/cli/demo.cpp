@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // holt demo: what a lock with fences does when all goes well, when its holder is killed, and when
-// its holder is stopped and goes on too late. On a store of its own, which is removed afterwards.
+// its holder is stopped and goes on too late; and an election whose leaders stop and die. On a
+// store of its own, which is removed afterwards.
 
 #include "cli/color.hpp"
 #include "cli/command_line.hpp"
@@ -86,6 +87,11 @@ void print_summary(Facts const& facts) {
   row("the stopped one saw held() false", truth(facts.stopped_one_knew));
   row("its late write was refused", truth(facts.late_write_refused));
   row("no two holders at once", truth(facts.one_at_a_time()));
+  row("a leader stopped, the next led",
+      fmt::format("{:.2f} ms later", in_ms(facts.leader_stopped)));
+  row("a leader was killed, the next led",
+      fmt::format("{:.1f} ms after the lease ended", in_ms(facts.leader_killed)));
+  row("no two leaders at once", truth(facts.one_leader_at_a_time()));
 }
 
 int demo(CommandLine& line) {
@@ -109,7 +115,7 @@ int demo(CommandLine& line) {
 constinit Command const demo_command{
     .words = "demo",
     .synopsis = "[options]",
-    .summary = "See locks, fences and hand-overs at work, in ten seconds",
+    .summary = "See locks, fences and an election at work, in ten seconds",
     .examples = "  holt demo\n",
     .details =
         "Starts four worker processes on a store of their own, in a temporary folder, and\n"

@@ -2,8 +2,9 @@
 #pragma once
 // The stage of `holt demo`: worker processes (this binary again, as `holt demo-worker`) that do as
 // they are told, one message each way at a time, and a clock that can be interrupted.
-//   to a worker:   enter | write | leave
-//   from it:       entered FENCE AT | writes FENCE HELD DEADLINE | left AT
+//   to a worker:   enter | write | leave | stand | stop
+//   from it:       entered FENCE AT | writes FENCE HELD DEADLINE | left AT | leads TERM AT
+//                  | stopped AT
 // Times are BootClock nanoseconds, which all processes of a machine share.
 
 #include "cli/descriptor.hpp"

@@ -21,6 +21,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace holt::cli {
 namespace {
@@ -52,6 +53,30 @@ std::string fence_text(std::uint64_t fence) {
   return styled(Style::bold, fmt::format("fence {}", fence), STDOUT_FILENO);
 }
 
+std::string term_text(std::uint64_t term) {
+  return styled(Style::bold, fmt::format("term {}", term), STDOUT_FILENO);
+}
+
+/// What somebody says who has begun: number and time.
+Stay stay_in(Message const& message) {
+  return {.worker = message.worker,
+          .fence = static_cast<std::uint64_t>(message.numbers.at(0)),
+          .from = instant(message.numbers.at(1)),
+          .until = {}};
+}
+
+/// How long after `since`. The store tells the end of a lease in whole milliseconds, rounded.
+std::chrono::nanoseconds later_than(Instant since, Instant at) {
+  return std::max(at - since, std::chrono::nanoseconds(0));
+}
+
+bool follow_one_another(std::vector<Stay> const& stays) noexcept {
+  auto const wrong = [](Stay const& before, Stay const& after) {
+    return after.from < before.until || after.fence <= before.fence;
+  };
+  return std::ranges::adjacent_find(stays, wrong) == stays.end();
+}
+
 }  // namespace
 
 bool FencedResource::write(std::uint64_t fence) noexcept {
@@ -60,16 +85,15 @@ bool FencedResource::write(std::uint64_t fence) noexcept {
   return true;
 }
 
-bool Facts::one_at_a_time() const noexcept {
-  auto const wrong = [](Stay const& before, Stay const& after) {
-    return after.from < before.until || after.fence <= before.fence;
-  };
-  return std::ranges::adjacent_find(stays, wrong) == stays.end();
+bool Facts::one_at_a_time() const noexcept { return follow_one_another(stays); }
+
+bool Facts::one_leader_at_a_time() const noexcept {
+  return terms.size() == 3 && follow_one_another(terms);
 }
 
 bool Facts::all_true() const noexcept {
   return handovers.size() == demo_handovers && stopped_one_knew && late_write_refused &&
-         other_writes_accepted && one_at_a_time();
+         other_writes_accepted && one_at_a_time() && one_leader_at_a_time();
 }
 
 Story::Story(Stage& stage, Holt& holt, Progress progress) noexcept
@@ -83,6 +107,7 @@ Facts Story::tell() {
   clean_handovers();
   killed_holder();
   stopped_holder();
+  election();
   return std::move(facts_);
 }
 
@@ -100,7 +125,7 @@ void Story::killed_holder() {
   stage_.pause(time_before_trouble);
   auto& stay = facts_.stays.back();
   auto const end = end_of_lease();
-  killed_ = stay.worker;
+  killed_.push_back(stay.worker);
   stage_.signal(stay.worker, SIGKILL);
   stay.until = BootClock::now();
   say_trouble(
@@ -135,6 +160,43 @@ void Story::stopped_holder() {
   leave();
 }
 
+void Story::election() {
+  say('\n' + fmt::format("The other {} elect a leader, which leads until it stops or dies.",
+                         demo_workers - 1));
+  for (int worker = 1; worker <= demo_workers; ++worker) {
+    if (std::ranges::find(killed_, worker) == killed_.end()) stage_.tell(worker, "stand");
+  }
+  lead_next({}, {});
+  stopped_leader();
+  killed_leader();
+}
+
+void Story::stopped_leader() {
+  stage_.pause(time_before_trouble);
+  auto& term = facts_.terms.back();
+  auto const worker = term.worker;
+  stage_.tell(worker, "stop");
+  auto const stopped = instant(expect("stopped").numbers.at(0));
+  term.until = stopped;
+  print(stopped, worker, "stops", {});
+  facts_.leader_stopped = lead_next(stopped, fmt::format("after worker {} stopped", worker));
+}
+
+void Story::killed_leader() {
+  stage_.pause(time_before_trouble);
+  auto& term = facts_.terms.back();
+  auto const leader = holt_.leader(demo_election);
+  if (!leader) throw Failure(ExitCode::failed, "the store knows no leader, though there is one");
+  auto const end = BootClock::now() + leader->expires_in;
+  killed_.push_back(term.worker);
+  stage_.signal(term.worker, SIGKILL);
+  term.until = BootClock::now();
+  say_trouble(
+      fmt::format("Worker {}, the leader, is killed (SIGKILL). Its lease has {:.2f} s left.",
+                  term.worker, in_s(end - term.until)));
+  facts_.leader_killed = lead_next(end, "after that lease ended");
+}
+
 /// The next message that begins with `word`; others are kept for later. Until then it is told when
 /// the lease will end.
 Message Story::expect(std::string_view word, Instant end) {
@@ -148,23 +210,27 @@ Message Story::expect(std::string_view word, Instant end) {
     auto message = stage_.next([&] { count_down(end); });
     if (message.word != "gone") {
       unread_.push_back(std::move(message));
-    } else if (message.worker != killed_) {
+    } else if (std::ranges::find(killed_, message.worker) == killed_.end()) {
       throw Failure(ExitCode::failed, fmt::format("worker {} ended by itself", message.worker));
     }
   }
 }
 
 std::chrono::nanoseconds Story::enter_next(Instant since, std::string const& what) {
-  auto const message = expect("entered", since);
-  Stay const stay{.worker = message.worker,
-                  .fence = static_cast<std::uint64_t>(message.numbers.at(0)),
-                  .from = instant(message.numbers.at(1)),
-                  .until = {}};
+  auto const stay = stay_in(expect("entered", since));
   facts_.stays.push_back(stay);
-  // The store tells the end of a lease in whole milliseconds, rounded down.
-  auto const later = std::max(stay.from - since, std::chrono::nanoseconds(0));
+  auto const later = later_than(since, stay.from);
   auto const gap = what.empty() ? "" : fmt::format("{:.2f} ms {}", in_ms(later), what);
   print(stay.from, stay.worker, "enters", fmt::format("{}   {}", fence_text(stay.fence), gap));
+  return later;
+}
+
+std::chrono::nanoseconds Story::lead_next(Instant since, std::string const& what) {
+  auto const term = stay_in(expect("leads", since));
+  facts_.terms.push_back(term);
+  auto const later = later_than(since, term.from);
+  auto const gap = what.empty() ? "" : fmt::format("{:.2f} ms {}", in_ms(later), what);
+  print(term.from, term.worker, "leads", fmt::format("{}   {}", term_text(term.fence), gap));
   return later;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The story that `holt demo` tells, and the books it keeps: who held the lock from when to when,
-// and a resource that refuses a lower fence than it has seen.
+// The story that `holt demo` tells, and the books it keeps: who held the lock and who led from when
+// to when, and a resource that refuses a lower fence than it has seen.
 
 #include "cli/demo_stage.hpp"
 #include "cli/progress.hpp"
@@ -19,6 +19,7 @@
 namespace holt::cli {
 
 inline constexpr char const* demo_lock = "demo";
+inline constexpr char const* demo_election = "demo";
 inline constexpr std::chrono::milliseconds demo_ttl{2'000};
 inline constexpr int demo_workers = 4;
 inline constexpr int demo_handovers = 12;
@@ -33,7 +34,7 @@ class FencedResource {
   std::uint64_t highest_ = 0;
 };
 
-/// One worker's time with the lock.
+/// One worker's time with the lock, or as the leader: then the fence is its term.
 struct Stay {
   int worker = 0;
   std::uint64_t fence = 0;
@@ -50,9 +51,14 @@ struct Facts {
   bool late_write_refused = false;
   bool other_writes_accepted = true;
   std::vector<Stay> stays;
+  std::chrono::nanoseconds leader_stopped{};  ///< from before it stopped to the next leader
+  std::chrono::nanoseconds leader_killed{};   ///< from the end of its lease
+  std::vector<Stay> terms;
 
   /// Fences grew, and no stay began before the one before it had ended.
   [[nodiscard]] bool one_at_a_time() const noexcept;
+  /// The same of terms.
+  [[nodiscard]] bool one_leader_at_a_time() const noexcept;
 
   /// All that the demo claims.
   [[nodiscard]] bool all_true() const noexcept;
@@ -76,10 +82,15 @@ class Story {
   void clean_handovers();
   void killed_holder();
   void stopped_holder();
+  void election();
+  void stopped_leader();
+  void killed_leader();
 
   [[nodiscard]] Message expect(std::string_view word, Instant end = {});
   /// Waits for the next holder; how long after `since` it came, which `what` says in words.
   std::chrono::nanoseconds enter_next(Instant since, std::string const& what);
+  /// The same for the next leader.
+  std::chrono::nanoseconds lead_next(Instant since, std::string const& what);
   [[nodiscard]] Write write(Stay const& stay);
   void print_write(Stay const& stay, Write const& write) const;
   Stay leave();
@@ -94,7 +105,7 @@ class Story {
   Instant start_;
   FencedResource resource_;
   Facts facts_;
-  int killed_ = 0;              ///< the worker whose end is expected
+  std::vector<int> killed_;     ///< workers whose end is expected
   std::deque<Message> unread_;  ///< came before one that was waited for
 };
 

@@ -8,6 +8,7 @@
 #include "cli/store.hpp"
 
 #include <holt/clock.hpp>
+#include <holt/election.hpp>
 #include <holt/lock.hpp>
 #include <holt/open.hpp>
 
@@ -56,6 +57,21 @@ void write(Lock const& lock) {
       text_of(lock.deadline()));
 }
 
+void stand(Holt& holt, std::optional<Election>& election) {
+  election.emplace(holt.election(demo_election, {.ttl = demo_ttl}));
+  election->on([](ElectionEvent const& event) {
+    auto const at = BootClock::now();
+    if (event.kind != ElectionEventKind::leadership_acquired) return;
+    say("leads " + event.term.decimal() + ' ' + text_of(at));
+  });
+  election->start();
+}
+
+void stop(Election& election) {
+  auto const at = BootClock::now();
+  if (election.stop() == Resignation::done) say("stopped " + text_of(at));
+}
+
 int demo_worker(CommandLine& line) {
   StoreOptions store;
   store.declare(line);
@@ -64,6 +80,7 @@ int demo_worker(CommandLine& line) {
   ::setenv("HOLT_LOG_LEVEL", "off", 0);
   auto holt = store.open();
   std::optional<Lock> lock;
+  std::optional<Election> election;
   std::array<char, 64> buffer{};
   while (true) {
     auto const size = ::recv(stage_socket, buffer.data(), buffer.size(), 0);
@@ -72,6 +89,8 @@ int demo_worker(CommandLine& line) {
     if (word == "enter") enter(holt, lock);
     if (word == "write" && lock) write(*lock);
     if (word == "leave" && lock) leave(*lock);
+    if (word == "stand") stand(holt, election);
+    if (word == "stop" && election) stop(*election);
   }
 }
 

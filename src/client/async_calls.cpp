@@ -2,19 +2,9 @@
 #include <holt/detail/async_calls.hpp>
 
 #include "client/core.hpp"
+#include "client/inside.hpp"
 
 #include <utility>
-
-namespace holt::client {
-
-/// Looks inside the handles that users have.
-struct Inside {
-  static Core& core(Holt const& holt) { return *holt.core_; }
-  static Core& core(Lock const& lock) { return lock.held_->core(); }
-  static std::shared_ptr<KeptLease> const& lease(Lock const& lock) { return lock.held_->lease(); }
-};
-
-}  // namespace holt::client
 
 namespace holt::detail {
 

@@ -153,6 +153,10 @@ class Core : public std::enable_shared_from_this<Core> {
   Watch observe(Name const& name);
   Resignation resign_leader(Name const& name, std::string_view to,
                             std::chrono::milliseconds deadline);
+  /// As leader(), behind the caller.
+  void start_leader(Name const& name, detail::Done<std::optional<LeaderInfo>> done);
+  /// Fires when the client is closed.
+  [[nodiscard]] std::stop_token closing() const { return closing_.get_token(); }
   [[nodiscard]] Instant now() const { return env_.now(); }
   std::optional<CountedRun> last_run(Name const& name);
   bool count_run(Lock const& lock, CountOptions const& options);

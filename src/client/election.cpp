@@ -134,6 +134,37 @@ void Standing::remove(Election::Registration registration) {
   gate->close();
 }
 
+asio::awaitable<Resignation> Standing::stop(milliseconds patience) {
+  check_patience(patience);
+  return stop_in_turn(patience);
+}
+
+asio::awaitable<Resignation> Standing::resign(std::string_view to, milliseconds patience) {
+  check_patience(patience);
+  core_->check_usable("resign");
+  return resign_in_turn(to.empty() ? std::string() : checked_id("an id", to), patience);
+}
+
+asio::awaitable<Resignation> Standing::stop_in_turn(Nanos patience) {
+  co_await turns_.begin();
+  auto const how = co_await candidate_->stop(core_->now() + patience);
+  turns_.end();
+  co_return how;
+}
+
+asio::awaitable<Resignation> Standing::resign_in_turn(std::string to, Nanos patience) {
+  co_await turns_.begin();
+  auto const how = co_await candidate_->resign(std::move(to), core_->now() + patience);
+  turns_.end();
+  co_return how;
+}
+
+asio::awaitable<std::shared_ptr<Letterbox>> Standing::letters(Election::Listen how) {
+  auto const letters = std::make_shared<Letterbox>();
+  candidate_->tell_from_now_on(letters, how);
+  co_return letters;
+}
+
 std::unique_ptr<Candidate> Core::candidate(Name const& name, ElectionOptions const& options) {
   check_usable("election");
   check(options);
@@ -161,13 +192,25 @@ std::unique_ptr<Candidate> Core::candidate(Name const& name, ElectionOptions con
 }
 
 Election Core::election(Name const& name, ElectionOptions const& options) {
-  return Election(std::make_unique<Standing>(shared_from_this(), candidate(name, options), name));
+  return Election(
+      std::make_unique<Standing>(shared_from_this(), env_, candidate(name, options), name));
 }
 
 std::optional<LeaderInfo> Core::leader(Name const& name) {
   auto const lease = run(find(lease_of(name), Call::Operation::lookup));
   if (!lease) return std::nullopt;
   return leader_of(*lease);
+}
+
+void Core::start_leader(Name const& name, detail::Done<std::optional<LeaderInfo>> done) {
+  detail::Done<std::optional<LeaseInfo>> found =
+      [done = std::move(done)](detail::Outcome<std::optional<LeaseInfo>> outcome) mutable {
+        detail::Outcome<std::optional<LeaderInfo>> told(std::move(outcome.error),
+                                                        std::move(outcome.client));
+        if (outcome.answer) told.answer.emplace(outcome.answer->transform(leader_of));
+        done(std::move(told));
+      };
+  start(find(lease_of(name), Call::Operation::lookup), std::move(found));
 }
 
 std::vector<LeaderInfo> Core::leaders(std::string_view prefix, std::string_view after,
@@ -229,20 +272,11 @@ void Election::start() {
 }
 
 Resignation Election::stop(std::chrono::milliseconds deadline) {
-  client::check_patience(deadline);
-  auto& core = standing_->core();
-  std::scoped_lock const turn(standing_->turn());
-  return core.run_on_executor(standing_->candidate().stop(core.now() + deadline));
+  return standing_->core().run_on_executor(standing_->stop(deadline));
 }
 
 Resignation Election::resign(std::string_view to, std::chrono::milliseconds deadline) {
-  client::check_patience(deadline);
-  auto successor = to.empty() ? std::string() : client::checked_id("an id", to);
-  auto& core = standing_->core();
-  core.check_usable("resign");
-  std::scoped_lock const turn(standing_->turn());
-  return core.run_on_executor(
-      standing_->candidate().resign(std::move(successor), core.now() + deadline));
+  return standing_->core().run_on_executor(standing_->resign(to, deadline));
 }
 
 bool Election::is_leader() const noexcept {

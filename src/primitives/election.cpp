@@ -118,6 +118,11 @@ asio::awaitable<Resignation> Candidate::resign(std::string to, Instant deadline)
   co_return answered ? wish->answer : Resignation::late;
 }
 
+void Candidate::tell_from_now_on(std::shared_ptr<Hearer> const& hearer, Election::Listen how) {
+  if (term_ && leading()) hearer->hear(term_->begun, {});
+  events_.add(hearer, how);
+}
+
 asio::awaitable<void> Candidate::close() {
   for (auto const subscription : subscriptions_) signals_.unsubscribe(subscription);
   bool const closed = co_await nursery_.close(Instant::max());
@@ -250,16 +255,18 @@ asio::awaitable<Resignation> Candidate::step_down(std::shared_ptr<Term> term, In
   co_return how;
 }
 
-void Candidate::begin(Term const& term) {
+void Candidate::begin(Term& term) {
   front_for_.clear();
   if (state() == ElectionState::follower) enter(ElectionState::candidate);
   present_.begin(term.lease);
   enter(ElectionState::leader, term.lease->fence());
-  ElectionEvent begun;
+  auto& begun = term.begun;
   begun.kind = ElectionEventKind::leadership_acquired;
   begun.term = term.lease->fence();
   begun.stop = term.stop.get_token();
-  tell(std::move(begun));
+  begun.at = env_.wall();
+  begun.previous = begun.now = state();
+  tell(begun);
 }
 
 void Candidate::end(std::shared_ptr<Term> const& term, LossReason reason) {

@@ -64,6 +64,8 @@ class Candidate {
   asio::awaitable<Resignation> stop(Instant deadline);
   asio::awaitable<Resignation> resign(std::string to, Instant deadline);
   [[nodiscard]] EventQueue& events() noexcept { return events_; }
+  /// Tells all events from now on; before them, while we lead, how this term began.
+  void tell_from_now_on(std::shared_ptr<Hearer> const& hearer, Election::Listen how);
   /// Needed before it goes; stop() before it.
   asio::awaitable<void> close();
 
@@ -79,6 +81,7 @@ class Candidate {
     explicit Term(std::shared_ptr<KeptLease> held) : lease(std::move(held)) {}
     std::shared_ptr<KeptLease> lease;
     std::stop_source stop;
+    ElectionEvent begun;
   };
   /// A wish to step down, and what came of it.
   struct Wish {
@@ -100,7 +103,7 @@ class Candidate {
   asio::awaitable<bool> make_room(std::string to);
   asio::awaitable<Resignation> step_down(std::shared_ptr<Term> term, Instant deadline);
   LockRequest request();
-  void begin(Term const& term);
+  void begin(Term& term);
   void end(std::shared_ptr<Term> const& term, LossReason reason);
   void fail(std::string cause);
   void enter(ElectionState next, Fence term = {});

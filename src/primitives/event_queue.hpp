@@ -12,19 +12,38 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <utility>
 
 namespace holt {
 
+/// Hears events, and says of each itself when it is done with it.
+class Hearer {
+ public:
+  using Heard = std::function<void()>;
+
+  Hearer() = default;
+  virtual ~Hearer() = default;
+  Hearer(Hearer const&) = delete;
+  Hearer& operator=(Hearer const&) = delete;
+
+  /// Runs as the user's code and must not throw. `heard` is to be called once, on any thread, also
+  /// when the hearer goes; it is empty when nobody waits for it.
+  virtual void hear(ElectionEvent const& event, Heard heard) = 0;
+};
+
 class EventQueue {
  public:
   explicit EventQueue(Env& env);
 
-  /// As Election::on and remove; a listener must not throw.
+  /// As Election::on and remove: it hears what is told from now on. A listener must not
+  /// throw.
   Election::Registration add(Election::Listener listener, Election::Listen how);
   void remove(Election::Registration registration);
+  /// The same for a hearer that others own, until it is gone.
+  void add(std::weak_ptr<Hearer> hearer, Election::Listen how);
 
   /// Queues an event; does not wait.
   void tell(ElectionEvent event);
@@ -39,14 +58,21 @@ class EventQueue {
  private:
   /// No aggregate on purpose: docs/adr/0005-coroutine-rules.md.
   struct Ear {
-    Ear(Election::Listener heard_by, Election::Listen in_which_way)
-        : listener(std::make_shared<Election::Listener>(std::move(heard_by))), how(in_which_way) {}
-    std::shared_ptr<Election::Listener> listener;
+    Ear(std::weak_ptr<Hearer> heard_by, std::shared_ptr<Hearer> of_ours,
+        Election::Listen in_which_way)
+        : hearer(std::move(heard_by)), own(std::move(of_ours)), how(in_which_way) {}
+    std::weak_ptr<Hearer> hearer;
+    std::shared_ptr<Hearer> own;  ///< null: others keep it
     Election::Listen how;
+    std::uint64_t first = 0;  ///< number of the first event that it hears
+  };
+  struct Told {
+    std::uint64_t number;
+    ElectionEvent event;
   };
 
   asio::awaitable<void> deliver();
-  asio::awaitable<void> tell_one(Ear ear, std::shared_ptr<ElectionEvent const> event);
+  asio::awaitable<void> tell_one(Ear ear, std::shared_ptr<Told const> told);
 
   Env& env_;
   Event changed_;  ///< something to tell, or the end
@@ -55,8 +81,9 @@ class EventQueue {
   bool closing_ = false;
   bool delivering_ = false;
   Election::Registration next_ = 1;
+  std::uint64_t told_ = 0;
   std::map<Election::Registration, Ear> ears_;
-  std::deque<std::shared_ptr<ElectionEvent const>> waiting_;
+  std::deque<std::shared_ptr<Told const>> waiting_;
 };
 
 }  // namespace holt

@@ -40,11 +40,17 @@ class DemoTest(HoltCase):
         self.assertRegex(shown, r"REFUSED")
         self.assertRegex(shown, r"clean hand-overs +12, median \d+\.\d\d ms")
         for claim in ("the stopped one saw held\\(\\) false", "its late write was refused",
-                      "no two holders at once"):
+                      "no two holders at once", "no two leaders at once"):
             self.assertRegex(shown, rf"{claim} +true\n")
         fences = [int(f) for f in re.findall(r"enters +fence (\d+)", shown)]
         self.assertEqual(len(fences), 15)
         self.assertEqual(fences, sorted(set(fences)))
+        self.assertRegex(shown, r"Worker \d, the leader, is killed \(SIGKILL\)")
+        self.assertRegex(shown, r"leads +term \d+ +\d+\.\d\d ms after worker \d stopped")
+        self.assertRegex(shown, r"a leader stopped, the next led +\d+\.\d\d ms later")
+        terms = [int(term) for term in re.findall(r"leads +term (\d+)", shown)]
+        self.assertEqual(len(terms), 3)
+        self.assertEqual(terms, sorted(set(terms)))
         self.assertEqual(list(self.temporary.iterdir()), [])
         self.assertEqual(self.workers(), [])
 

@@ -3,6 +3,7 @@
 """Each example, run as its first lines say. The programs are in $HOLT_EXAMPLES."""
 
 import contextlib
+import json
 import os
 import pathlib
 import re
@@ -57,6 +58,59 @@ class ExamplesTest(HoltCase):
         self.assertEqual(third.communicate(timeout=PATIENCE)[0], "stopped\n")
         second.send_signal(signal.SIGTERM)
         self.assertEqual(second.communicate(timeout=PATIENCE)[0], "stopped\n")
+
+    # scheduler
+
+    def start_scheduler(self, name: str) -> subprocess.Popen:
+        self.env["HOLT_STORE"] = str(self.folder / "holt.db")
+        started = subprocess.Popen([PROGRAMS / "scheduler", self.folder, name], env=self.env,
+                                   text=True, stdout=subprocess.PIPE)
+        self.addCleanup(self._stop, started)
+        return started
+
+    def said_by(self, started: subprocess.Popen, lines: int) -> set[str]:
+        """What it says next; of two threads, so in no certain order."""
+        return {started.stdout.readline() for _ in range(lines)}
+
+    def term_in(self, lines: set[str]) -> int:
+        found = re.search(r"^works in term (\d+)$", "".join(lines), re.M)
+        self.assertTrue(found, lines)
+        return int(found[1])
+
+    def wait_for_candidates(self, count: int):
+        def in_line():
+            shown = self.holt("election", "show", "scheduler", "-o", "json")
+            return shown.returncode == 0 and json.loads(shown.stdout)["candidates"] == count
+
+        self.wait_for(in_line, f"{count} in line")
+
+    def test_scheduler_hands_over(self):
+        one = self.start_scheduler("one")
+        first = self.term_in(self.said_by(one, 2))
+        two = self.start_scheduler("two")
+        self.assertEqual(self.said_by(two, 1), {"stands as two\n"})
+        self.wait_for_candidates(1)
+        self.check(0, "election", "resign", "scheduler")
+        self.assertEqual(self.said_by(one, 1), {"has stopped its work\n"})
+        second = self.term_in(self.said_by(two, 1))
+        self.assertGreater(second, first)
+        self.wait_for_candidates(1)
+        two.terminate()
+        third = self.term_in(self.said_by(one, 1))
+        self.assertGreater(third, second)
+        self.assertEqual(two.communicate(timeout=PATIENCE)[0], "has stopped its work\nstopped\n")
+        one.send_signal(signal.SIGINT)
+        self.assertEqual(one.communicate(timeout=PATIENCE)[0], "has stopped its work\nstopped\n")
+        self.assertEqual((one.returncode, two.returncode), (0, 0))
+        self.check(3, "election", "show", "scheduler")
+
+    def test_scheduler_is_killed(self):
+        one = self.start_scheduler("one")
+        first = self.term_in(self.said_by(one, 2))
+        two = self.start_scheduler("two")
+        self.wait_for_candidates(1)
+        one.kill()
+        self.assertGreater(self.term_in(self.said_by(two, 2)), first)
 
     # job_service: each connection is one request
 

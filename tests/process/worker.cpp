@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "process/worker.hpp"
 
+#include "process/voter.hpp"
+
 #include <holt/holt.hpp>
 
 #include <sys/resource.h>
@@ -32,6 +34,11 @@ class Worker {
     if (command == "count_held") return count_held();
     if (command == "release") return release();
     if (command == "find") return find(words);
+    if (command == "stand") return stand(words);
+    if (command == "await_leading") return await_leading(words, true);
+    if (command == "await_following") return await_leading(words, false);
+    if (command == "step_down") return std::string(to_string(voter_->stop()));
+    if (command == "stand_again") return stand_again();
     if (command == "cpu") return cpu();
     if (command == "at") return std::to_string(BootClock::now().time_since_epoch().count());
     return "error unknown command";
@@ -97,6 +104,29 @@ class Worker {
     return found ? "owner " + found->owner.text() : "free";
   }
 
+  std::string stand(std::istringstream& words) {
+    std::string name;
+    int ttl = 0;
+    std::string log;
+    std::string who;
+    words >> name >> ttl >> log >> who;
+    voter_.emplace(holt_, name, milliseconds(ttl), log, who);
+    return "standing";
+  }
+
+  std::string stand_again() {
+    voter_->start();
+    return "standing";
+  }
+
+  std::string await_leading(std::istringstream& words, bool leading) {
+    int patience = 0;
+    words >> patience;
+    static_cast<void>(voter_->awaits(leading, milliseconds(patience)));
+    auto const term = voter_->term();
+    return term == Fence() ? "follows" : "leads " + term.decimal();
+  }
+
   static std::string cpu() {
     rusage used{};
     ::getrusage(RUSAGE_SELF, &used);
@@ -107,6 +137,7 @@ class Worker {
   Holt holt_;
   std::optional<Lock> lock_;
   std::vector<Lock> many_;
+  std::optional<Voter> voter_;
 };
 
 }  // namespace

@@ -9,6 +9,11 @@
 //   count_held                 N
 //   release                    released | lost REASON
 //   find NAME                  owner OWNER | free
+//   stand NAME TTL_MS LOG WHO  standing           (voter.hpp: a candidate, and its overlap log)
+//   await_leading MS           leads TERM | follows
+//   await_following MS         the same
+//   step_down                  done | not_leader | late
+//   stand_again                standing
 //   cpu                        microseconds of CPU time used so far
 //   at                         BootClock in ns
 // Anything that throws answers `error TEXT`.

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Turns: coroutines go one after the other, first come, first served. It belongs to
+// Env::executor().
+//
+//   co_await turns.begin();
+//   ... what must not happen twice at once ...
+//   turns.end();
+
+#include "primitives/event.hpp"
+
+#include <boost/asio/awaitable.hpp>
+
+#include <deque>
+#include <memory>
+#include <utility>
+
+namespace holt {
+
+class Turns {
+ public:
+  explicit Turns(Env& env) : env_(env) {}
+
+  /// Waits for those before it.
+  asio::awaitable<void> begin() {
+    if (!std::exchange(taken_, true)) co_return;
+    auto const ours = std::make_shared<Event>(env_);
+    waiting_.push_back(ours);
+    [[maybe_unused]] bool const come = co_await ours->wait_until(Instant::max());
+  }
+  /// The turn passes to the next who waits.
+  void end() {
+    if (waiting_.empty()) {
+      taken_ = false;
+      return;
+    }
+    auto const next = std::move(waiting_.front());
+    waiting_.pop_front();
+    next->set();
+  }
+
+ private:
+  Env& env_;
+  bool taken_ = false;
+  std::deque<std::shared_ptr<Event>> waiting_;
+};
+
+}  // namespace holt
