@@ -247,7 +247,7 @@ void Election::start() {
 Resignation Election::stop(std::chrono::milliseconds deadline) {
   client::check_patience(deadline);
   auto& core = standing_->core();
-  std::scoped_lock const turn(standing_->turn());
+  std::scoped_lock const turn(standing_->stop_turn());
   return core.run_on_executor(standing_->candidate().stop(core.now() + deadline));
 }
 
@@ -256,7 +256,7 @@ Resignation Election::resign(std::string_view to, std::chrono::milliseconds dead
   auto successor = to.empty() ? std::string() : client::checked_id("an id", to);
   auto& core = standing_->core();
   core.check_usable("resign");
-  std::scoped_lock const turn(standing_->turn());
+  std::scoped_lock const turn(standing_->resign_turn());
   return core.run_on_executor(
       standing_->candidate().resign(std::move(successor), core.now() + deadline));
 }

@@ -26,8 +26,9 @@ class Standing {
   [[nodiscard]] Core& core() const noexcept { return *core_; }
   [[nodiscard]] Candidate& candidate() const noexcept { return *candidate_; }
   [[nodiscard]] Name const& election() const noexcept { return election_; }
-  /// One at a time stops or resigns.
-  [[nodiscard]] std::mutex& turn() noexcept { return turn_; }
+  /// One at a time stops, and one resigns. A stop does not wait until a successor has answered.
+  [[nodiscard]] std::mutex& stop_turn() noexcept { return stop_turn_; }
+  [[nodiscard]] std::mutex& resign_turn() noexcept { return resign_turn_; }
 
   Election::Registration add(Election::Listener listener, Election::Listen how);
   void remove(Election::Registration registration);
@@ -36,7 +37,8 @@ class Standing {
   std::shared_ptr<Core> core_;
   std::unique_ptr<Candidate> candidate_;
   Name election_;
-  std::mutex turn_;
+  std::mutex stop_turn_;
+  std::mutex resign_turn_;
   std::mutex gates_mutex_;
   std::map<Election::Registration, std::shared_ptr<ListenerGate>> gates_;
 };

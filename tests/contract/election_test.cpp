@@ -301,8 +301,7 @@ TEST_P(Elections, AStopWhileASuccessorIsWaitedForIsNotLate) {
   ASSERT_TRUE(leads(first));
   auto resigned =
       std::async(std::launch::async, [&] { return other_.resign_leader("e", "nobody", 20s); });
-  std::this_thread::sleep_for(
-      100ms);  // the request is there, on its way, or not made yet: all are right
+  std::this_thread::sleep_for(100ms);  // the request is there, under way or to come: all are right
   EXPECT_EQ(first.stop(4s), Resignation::done);
   EXPECT_THAT(resigned.get(), AnyOf(Resignation::done, Resignation::not_leader))
       << "nobody leads any more";
@@ -314,9 +313,8 @@ TEST_P(Elections, AStopDoesNotWaitForAResignation) {
   first.start();
   ASSERT_TRUE(leads(first));
   auto resigned = std::async(std::launch::async, [&] { return first.resign("nobody"); });
-  std::this_thread::sleep_for(
-      100ms);  // it waits for nobody's answer by now, or will not: both right
-  EXPECT_EQ(first.stop(), Resignation::done);
+  std::this_thread::sleep_for(100ms);  // it waits for an answer by now, or comes too late
+  EXPECT_EQ(first.stop(20s), Resignation::done);
   EXPECT_NE(resigned.get(), Resignation::no_candidate) << "the stop came first";
 }
 
