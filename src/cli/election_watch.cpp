@@ -52,8 +52,9 @@ void write_event(Output form, std::string const& election, LeaseEvent const& eve
   auto const& lease = event.lease;
   if (form == Output::table) {
     constexpr std::size_t widest = 13;
+    auto const term = lease.fence == Fence() ? "none" : lease.fence.decimal();
     write_data(seen + "  " + padded(word, widest) + "  " + printable(lease.note) + "  term " +
-               lease.fence.decimal() + '\n');
+               term + '\n');
     return;
   }
   write_record(form, {{"name", "election", election, election},

@@ -20,13 +20,15 @@ Field milliseconds(std::string_view key, std::string_view label, std::chrono::mi
 
 Record leader_record(LeaderInfo const& leader) {
   std::string const state = leader.offered ? "offered" : "leading";
-  auto const since = timestamp(leader.since);
+  // A leader that is no process of Holt has no term, and nobody knows since when it leads.
+  bool const foreign = leader.term == Fence();
+  auto const since = foreign ? std::string() : timestamp(leader.since);
   return {
       {"name", "election", leader.election.text(), leader.election.text()},
       {"leader", "leader", leader.id, printable(leader.id)},
       {"state", "state", state, state},
-      {"term", "term", leader.term.padded(), leader.term.decimal()},
-      {"since", "since", since, since},
+      {"term", "term", leader.term.padded(), foreign ? "none" : leader.term.decimal()},
+      {"since", "since", since, foreign ? "not known" : since},
       milliseconds("ttl_ms", "ttl", leader.ttl, format_duration(leader.ttl)),
       milliseconds("heartbeat_age_ms", "heartbeat", leader.heartbeat_age,
                    rounded_duration(leader.heartbeat_age) + " ago"),

@@ -7,6 +7,7 @@
 #include "client/core.hpp"
 #include "client/standing.hpp"
 #include "client/watching.hpp"
+#include "contracts/election_names.hpp"
 #include "primitives/trust.hpp"
 
 #include <holt/open.hpp>
@@ -24,7 +25,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::string_view lease_prefix = "election/";
+constexpr std::string_view lease_prefix = election_lease_start;
 constexpr std::size_t max_id_bytes = 255;
 constexpr std::size_t random_part = 8;
 constexpr milliseconds guard_patience{50};
@@ -71,6 +72,15 @@ void check(ElectionOptions const& options) {
     throw InvalidArgument(fmt::format("a lock delay of {} ms is out of range: use 0 to 24 h",
                                       options.lock_delay.count()));
   }
+}
+
+/// What the store would refuse is refused now: behind start() nobody could be told.
+void check_by(LeaseStore const& store, Candidacy const& candidacy, Owner const& owner) {
+  LeaseRequest wanted({candidacy.lease}, owner, candidacy.ttl);
+  wanted.priority = candidacy.priority;
+  wanted.delay = candidacy.delay;
+  wanted.note = candidacy.id;
+  store.check(wanted);
 }
 
 void check_patience(milliseconds deadline) {
@@ -146,16 +156,16 @@ asio::awaitable<Resignation> Standing::resign(std::string_view to, milliseconds 
 }
 
 asio::awaitable<Resignation> Standing::stop_in_turn(Nanos patience) {
-  co_await turns_.begin();
+  co_await stop_turns_.begin();
   auto const how = co_await candidate_->stop(core_->now() + patience);
-  turns_.end();
+  stop_turns_.end();
   co_return how;
 }
 
 asio::awaitable<Resignation> Standing::resign_in_turn(std::string to, Nanos patience) {
-  co_await turns_.begin();
+  co_await resign_turns_.begin();
   auto const how = co_await candidate_->resign(std::move(to), core_->now() + patience);
-  turns_.end();
+  resign_turns_.end();
   co_return how;
 }
 
@@ -187,6 +197,8 @@ std::unique_ptr<Candidate> Core::candidate(Name const& name, ElectionOptions con
     candidacy.preferred = checked_id("a host", options.preferred_host) == host;
     candidacy.yields = !candidacy.preferred;
   }
+  check_by(engine_->leases(), candidacy,
+           Owner(engine_->signals().inbox(), random_token([this] { return env_.random(); })));
   return std::make_unique<Candidate>(env_, locks_, keeper_, engine_->signals(),
                                      std::move(candidacy));
 }
@@ -242,6 +254,10 @@ Resignation Core::resign_leader(Name const& name, std::string_view to, milliseco
   std::optional<LeaseInfo> leader;
   for (auto const& event : seen.next()) leader = event.lease;
   if (!leader) return Resignation::not_leader;
+  if (leader->fence == Fence()) {
+    throw InvalidArgument(fmt::format(
+        "\"{}\" leads, which is no process of Holt: stop it where it runs", leader->note));
+  }
   engine_->signals().send(leader->owner.inbox(),
                           {std::string(topic::resign), lease.text() + '\n' + successor});
   while (env_.now() < until) {

@@ -26,7 +26,8 @@ class Standing {
       : core_(std::move(core)),
         candidate_(std::move(candidate)),
         election_(std::move(election)),
-        turns_(env) {}
+        stop_turns_(env),
+        resign_turns_(env) {}
   /// Stops it. In a forked child the other half is in the parent: then nothing is cleaned up.
   ~Standing();
   Standing(Standing const&) = delete;
@@ -53,7 +54,8 @@ class Standing {
   std::shared_ptr<Core> core_;
   std::unique_ptr<Candidate> candidate_;
   Name election_;
-  Turns turns_;  ///< one at a time stops or resigns
+  Turns stop_turns_;    ///< one at a time stops
+  Turns resign_turns_;  ///< and one resigns: a stop does not wait until a successor has answered
   std::mutex gates_mutex_;
   std::map<Election::Registration, std::shared_ptr<ListenerGate>> gates_;
 };

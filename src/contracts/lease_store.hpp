@@ -81,6 +81,10 @@ class LeaseStore {
 
   virtual ~LeaseStore() = default;
 
+  /// Throws InvalidArgument for a request that this store can never grant, as acquire does; for
+  /// callers who would hear of it too late. No I/O. Any thread.
+  virtual void check(LeaseRequest const& /*request*/) const {}
+
   /// Grants all names if each is free for this owner, else answers Busy about the first that is
   /// not.
   /// - Free: no live lease and no live waiter before this owner. A free name with live waiters is

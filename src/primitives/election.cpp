@@ -100,6 +100,7 @@ asio::awaitable<Resignation> Candidate::stop(Instant deadline) {
   stopped_as_ = Resignation::not_leader;
   present_.end();
   campaign_.request_stop();
+  if (term_) term_->over = true;
   wake_.set();
   while (running_ && stopping_) {
     bool const ended = co_await ended_.wait_until(deadline);
@@ -154,12 +155,24 @@ asio::awaitable<void> Candidate::stand() {
   } catch (EngineError const& error) {
     cause = error.what();
   }
-  if (lease) {
+  if (lease && stopping_) {
+    co_await give_up(std::move(lease));
+  } else if (lease) {
     co_await lead(std::move(lease));
   } else if (!cause.empty()) {
     fail(std::move(cause));
     [[maybe_unused]] bool const woken =
         co_await wake_.wait_until(env_.now() + trust::retry_after(candidacy_.ttl));
+  }
+}
+
+/// It was granted when nobody wanted it any more: no term begins.
+asio::awaitable<void> Candidate::give_up(std::shared_ptr<KeptLease> lease) {
+  try {
+    [[maybe_unused]] auto const answer =
+        co_await locks_.release(lease, env_.now() + candidacy_.patience);
+  } catch (EngineError const&) {
+    stopped_as_ = Resignation::late;  // its ttl ends it
   }
 }
 
@@ -199,15 +212,16 @@ asio::awaitable<void> Candidate::lead(std::shared_ptr<KeptLease> lease) {
   while (true) {
     bool const held = lease->loss() == LossReason::none && lease->held(env_.now());
     auto const wish = wish_;
-    if (!held || stopping_) break;
+    if (!held || stopping_ || term_->over) break;
     if (!wish) {
       [[maybe_unused]] bool const woken = co_await wake_.wait_until(lease->deadline());
       continue;
     }
     bool ready = wish->to.empty();
-    if (!ready) ready = co_await make_room(wish->to);
-    if (ready) break;
-    answer_wish(Resignation::no_candidate);
+    if (!ready) ready = co_await make_room(wish);
+    bool const wished = wish_ == wish;  // or there is another wish by now
+    if (ready && wished) break;
+    if (wished && !term_->over) answer_wish(Resignation::no_candidate);
   }
   bool const held = lease->held(env_.now());
   auto deadline = lease->deadline();
@@ -218,12 +232,13 @@ asio::awaitable<void> Candidate::lead(std::shared_ptr<KeptLease> lease) {
   answer_wish(how);
 }
 
-/// Lets the candidate `to` come first in line. False: it does not answer.
-asio::awaitable<bool> Candidate::make_room(std::string to) {
+/// Lets the candidate that is wished for come first in line. False: it does not answer, or nobody
+/// waits for that any more.
+asio::awaitable<bool> Candidate::make_room(std::shared_ptr<Wish> wish) {
   auto const until = env_.now() + candidacy_.patience / 2;
-  successor_ = to;
-  signals_.publish(signal_of(topic::front, candidacy_.lease, to + '\n' + signals_.inbox()));
-  while (!successor_.empty() && !stopping_ && present_.held(env_.now())) {
+  successor_ = wish->to;
+  signals_.publish(signal_of(topic::front, candidacy_.lease, wish->to + '\n' + signals_.inbox()));
+  while (!successor_.empty() && wish_ == wish && present_.held(env_.now())) {
     bool const woken = co_await wake_.wait_until(until);
     if (!woken) break;
   }

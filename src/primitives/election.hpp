@@ -59,7 +59,7 @@ class Candidate {
  public:
   Candidate(Env& env, Locks& locks, Keeper& keeper, SignalBus& signals, Candidacy candidacy);
 
-  // As those of Election; on Env::executor() only, one stop or resign at a time:
+  // As those of Election; on Env::executor() only, one stop and one resign at a time:
   void start();
   asio::awaitable<Resignation> stop(Instant deadline);
   asio::awaitable<Resignation> resign(std::string to, Instant deadline);
@@ -82,6 +82,7 @@ class Candidate {
     std::shared_ptr<KeptLease> lease;
     std::stop_source stop;
     ElectionEvent begun;
+    bool over = false;  ///< stop() ended it, even if start() was called since
   };
   /// A wish to step down, and what came of it.
   struct Wish {
@@ -100,7 +101,8 @@ class Candidate {
   asio::awaitable<void> run();
   asio::awaitable<void> stand();
   asio::awaitable<void> lead(std::shared_ptr<KeptLease> lease);
-  asio::awaitable<bool> make_room(std::string to);
+  asio::awaitable<void> give_up(std::shared_ptr<KeptLease> lease);
+  asio::awaitable<bool> make_room(std::shared_ptr<Wish> wish);
   asio::awaitable<Resignation> step_down(std::shared_ptr<Term> term, Instant deadline);
   LockRequest request();
   void begin(Term& term);

@@ -83,6 +83,14 @@ class Redis:
     def url(self) -> str:
         return f"redis://127.0.0.1:{self.port}"
 
+    def tell(self, words: str):
+        """One command whose answer is OK or a number."""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=30) as connection:
+            connection.sendall(words.encode() + b"\r\n")
+            answer = connection.recv(1000).decode()
+        if answer[:1] not in ("+", ":"):
+            raise RuntimeError(f"{words}: {answer}")
+
     def _answers(self) -> bool:
         with socket.socket() as probe:
             return probe.connect_ex(("127.0.0.1", self.port)) == 0

@@ -6,6 +6,7 @@
 #include "engines/redis/layout.hpp"
 #include "engines/redis/place.hpp"
 #include "engines/redis/reply.hpp"
+#include "engines/redis/sovereign_options.hpp"
 #include "engines/redis/syncguard_options.hpp"
 
 #include <holt/error.hpp>
@@ -98,9 +99,11 @@ TEST(RedisRandomTest, Addresses) {
                   {"redis://user:pa%40ss@host:6379/0?timeout=100&eviction=allow",
                    "rediss://[::1]:6380?ca_file=/etc/ca&certificate_file=/c&key_file=/k",
                    "redis+unix:///run/redis.sock?db=1", "redis+sentinel://h1,h2:2,[::1]:3/main/4",
-                   "redis://h?layout=syncguard&prefix=a%20b&cleanup_in_is_locked=true"},
+                   "redis://h?layout=syncguard&prefix=a%20b&cleanup_in_is_locked=true",
+                   "redis://h?layout=sovereign&leader_key=a%3Ab&heartbeat_prefix=h"},
                   ":/?#[]@,&=%+0123456789");
   auto const taken = taken_of<InvalidArgument>(mangler, [](std::string text) {
+    auto const sovereign = take_sovereign_options(text);
     auto const layout = take_syncguard_options(text);
     auto const place = parse_place(text);
     auto const url = place.url();
@@ -108,6 +111,7 @@ TEST(RedisRandomTest, Addresses) {
     EXPECT_NO_THROW(again = parse_place(url)) << testing::PrintToString(text);
     EXPECT_EQ(again.url(), url) << testing::PrintToString(text);
     if (layout) static_cast<void>(with_layout(url, *layout));
+    if (sovereign) static_cast<void>(with_layout(url, *sovereign));
   });
   EXPECT_GT(taken, rounds / 100) << "some must be right, or this shows little";
   EXPECT_LT(taken, rounds);

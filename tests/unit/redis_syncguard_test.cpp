@@ -173,7 +173,7 @@ TEST(SyncguardOptionsTest, WithoutThemTheAddressStays) {
 
 TEST(SyncguardOptionsTest, RefuseWhatCannotBe) {
   for (std::string url :
-       {"redis://h?prefix=x", "redis://h?layout=sovereign", "redis://h?layout=", "redis://h?layout",
+       {"redis://h?prefix=x", "redis://h?layout=monarch", "redis://h?layout=", "redis://h?layout",
         "redis://h?layout=syncguard&layout=syncguard", "redis://h?layout=syncguard&prefix=%zz",
         "redis://h?layout=syncguard&cleanup_in_is_locked=yes"}) {
     EXPECT_THROW(static_cast<void>(take_syncguard_options(url)), InvalidArgument) << url;

@@ -86,6 +86,7 @@ class LeasesOnLoop final : public LeaseStore {
  public:
   LeasesOnLoop(LeaseStore& inner, SharedLoop& loop) : inner_(inner), loop_(loop) {}
 
+  void check(LeaseRequest const& request) const override { inner_.check(request); }
   asio::awaitable<std::expected<LeaseGrant, Busy>> acquire(LeaseRequest request,
                                                            Instant deadline) override {
     return at(loop_, inner_.acquire(std::move(request), deadline));

@@ -11,6 +11,7 @@
 #include "engines/redis/record_store.hpp"
 #include "engines/redis/servers.hpp"
 #include "engines/redis/signal_bus.hpp"
+#include "engines/redis/sovereign_lease_store.hpp"
 #include "engines/redis/syncguard_lease_store.hpp"
 #include "engines/redis/syncguard_options.hpp"
 
@@ -53,6 +54,18 @@ struct SyncguardParts {
   SyncguardLeaseStore leases;
 };
 
+/// What differs from the native layout.
+Finding finding_of(SovereignOptions const& fleet) {
+  return {
+      "layout",
+      "Layout",
+      FindingStatus::info,
+      fmt::format("sovereign: the election \"{}\" is in its fleet's keys, \"{}\" and \"{}\"; all "
+                  "else is Holt's own",
+                  fleet.leader_key, fleet.leader_key, fleet.heartbeat_prefix + "*"),
+      {}};
+}
+
 /// In the order in which they need each other: the last one goes first.
 struct Parts {
   Parts(Env& env, Place const& place, std::string const& instance)
@@ -80,19 +93,39 @@ struct Parts {
   DurableWrites writes;
   RedisLeaseStore leases;
   RedisRecordStore records;
-  std::unique_ptr<SyncguardParts> syncguard;  ///< null: the native layout
+  std::unique_ptr<SyncguardParts> syncguard;       ///< with that layout
+  std::unique_ptr<SovereignLeaseStore> sovereign;  ///< with that layout, for one election
+};
+
+/// How the address wants things to be stored; neither: in the native layout.
+struct Layout {
+  std::optional<SovereignOptions> sovereign;
+  std::optional<SyncguardOptions> syncguard;
+  [[nodiscard]] std::string name() const {
+    return std::string(sovereign ? sovereign_layout : syncguard->layout->name);
+  }
+  [[nodiscard]] bool is_native() const { return !sovereign && !syncguard; }
+  [[nodiscard]] std::string url(std::string const& place) const {
+    if (sovereign) return with_layout(place, *sovereign);
+    return syncguard ? with_layout(place, *syncguard) : place;
+  }
 };
 
 class RedisEngine final : public Engine {
  public:
-  RedisEngine(Env& env, Place const& place, std::string const& instance,
-              std::optional<SyncguardOptions> const& syncguard)
+  RedisEngine(Env& env, Place const& place, std::string const& instance, Layout const& layout)
       : env_(env),
         place_(place),
-        url_(syncguard ? with_layout(place.url(), *syncguard) : place.url()),
+        url_(layout.url(place.url())),
         parts_(std::make_unique<Parts>(env, place, instance)) {
-    if (!syncguard) return;
-    parts_->syncguard = std::make_unique<SyncguardParts>(parts_->servers.one(), *syncguard);
+    auto& parts = *parts_;
+    if (layout.syncguard) {
+      parts.syncguard = std::make_unique<SyncguardParts>(parts.servers.one(), *layout.syncguard);
+    }
+    if (layout.sovereign) {
+      parts.sovereign = std::make_unique<SovereignLeaseStore>(
+          parts.servers.one(), parts.leases, parts.signals, parts.keys, *layout.sovereign);
+    }
   }
 
   /// A forked child has neither the threads nor the connections: it leaves its copy alone.
@@ -112,6 +145,7 @@ class RedisEngine final : public Engine {
 
   LeaseStore& leases() override {
     if (parts_->syncguard) return parts_->syncguard->leases;
+    if (parts_->sovereign) return *parts_->sovereign;
     return parts_->leases;
   }
   RecordStore& records() override { return parts_->records; }
@@ -130,7 +164,7 @@ class RedisEngine final : public Engine {
   [[nodiscard]] std::string const& url() const override { return url_; }
   void on_gone(std::function<void(std::string reason)> /*gone*/) override {}
   std::unique_ptr<ChangeWatch> watch(std::function<void()> changed) override {
-    if (parts_->syncguard) return nullptr;
+    if (parts_->syncguard || parts_->sovereign) return nullptr;
     return parts_->changes.watch(std::move(changed));
   }
   asio::awaitable<std::vector<Finding>> diagnose(std::chrono::nanoseconds patience) override {
@@ -138,6 +172,7 @@ class RedisEngine final : public Engine {
     std::vector<Finding> findings =
         co_await redis::diagnose(env_, place_, parts_->servers, keys, patience);
     if (parts_->syncguard) parts_->syncguard->correct(findings);
+    if (parts_->sovereign) findings.push_back(finding_of(parts_->sovereign->fleet()));
     co_return findings;
   }
   asio::awaitable<FenceRaise> raise_fence(Instant deadline) override {
@@ -153,24 +188,31 @@ class RedisEngine final : public Engine {
   std::unique_ptr<Parts> parts_;
 };
 
+/// Throws InvalidArgument for what no fleet knows.
+void check_layout(Layout const& layout, Place const& place, std::string const& instance) {
+  if (layout.is_native()) return;
+  check_syncguard_instance(instance, layout.name(), layout.sovereign ? "leader_key=" : "prefix=");
+  if (place.wait_replicas > 0) {
+    throw InvalidArgument("wait_replicas is not possible with layout=" + layout.name() +
+                          ": the rest of the fleet does not wait for replicas");
+  }
+  if (!place.cluster.empty()) {
+    throw InvalidArgument("a Redis Cluster is not possible with layout=" + layout.name() +
+                          ": the keys of one lock are in several slots; use redis:// or "
+                          "redis+sentinel://");
+  }
+}
+
 }  // namespace
 
 std::unique_ptr<Engine> open(Env& env, EngineOptions const& options) {
   auto url = options.url;
-  auto const syncguard = take_syncguard_options(url);
-  if (syncguard) check_syncguard_instance(options.instance, syncguard->layout->name, "prefix=");
+  Layout layout;
+  layout.sovereign = take_sovereign_options(url);
+  if (!layout.sovereign) layout.syncguard = take_syncguard_options(url);
   auto const place = parse_place(url);
-  if (syncguard && place.wait_replicas > 0) {
-    throw InvalidArgument(
-        "wait_replicas is not possible with layout=" + std::string(syncguard->layout->name) +
-        ": the rest of the fleet does not wait for replicas");
-  }
-  if (syncguard && !place.cluster.empty()) {
-    throw InvalidArgument(
-        "a Redis Cluster is not possible with layout=" + std::string(syncguard->layout->name) +
-        ": the keys of one lock are in several slots; use redis:// or redis+sentinel://");
-  }
-  auto engine = std::make_unique<RedisEngine>(env, place, options.instance, syncguard);
+  check_layout(layout, place, options.instance);
+  auto engine = std::make_unique<RedisEngine>(env, place, options.instance, layout);
   engine->connect();
   return engine;
 }

@@ -125,7 +125,7 @@ std::string names_for(Place const& place) {
   for (auto const& option : options) {
     if (option.fits(place)) text.append(option.name).append(", ");
   }
-  return text + "layout";  // syncguard_options.cpp has taken it out of the address
+  return text + "layout";  // query_options.cpp has taken it out of the address
 }
 
 }  // namespace
