@@ -16,6 +16,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -29,6 +30,7 @@ constexpr std::string_view lease_prefix = election_lease_start;
 constexpr std::size_t max_id_bytes = 255;
 constexpr std::size_t random_part = 8;
 constexpr milliseconds guard_patience{50};
+constexpr milliseconds say_again{1000};
 constexpr milliseconds longest{24LL * 3600 * 1000};
 
 Name lease_of(Name const& election) {
@@ -244,7 +246,7 @@ Watch Core::observe(Name const& name) {
   return Watch(std::make_unique<Watching>(shared_from_this(), std::move(watcher)));
 }
 
-/// The leader is told; what it did is seen in the store.
+/// The leader is told, again and again as signals may get lost; what it did is seen in the store.
 Resignation Core::resign_leader(Name const& name, std::string_view to, milliseconds deadline) {
   check_patience(deadline);
   auto const lease = lease_of(name);
@@ -258,18 +260,19 @@ Resignation Core::resign_leader(Name const& name, std::string_view to, milliseco
     throw InvalidArgument(fmt::format(
         "\"{}\" leads, which is no process of Holt: stop it where it runs", leader->note));
   }
-  engine_->signals().send(leader->owner.inbox(),
-                          {std::string(topic::resign), lease.text() + '\n' + successor});
-  while (env_.now() < until) {
-    auto const wait = std::chrono::ceil<milliseconds>(until - env_.now());
-    for (auto const& event : seen.next(wait)) {
+  Signal const wish{std::string(topic::resign),
+                    lease.text() + '\n' + successor + '\n' + leader->fence.decimal()};
+  do {
+    engine_->signals().send(leader->owner.inbox(), wish);
+    auto const left = std::chrono::ceil<milliseconds>(until - env_.now());
+    for (auto const& event : seen.next(std::clamp(left, milliseconds(0), say_again))) {
       if (event.lease.fence != leader->fence && !event.lease.offered) return Resignation::done;
       if (event.kind == LeaseEventKind::released || event.kind == LeaseEventKind::expired) {
         auto const next = run(find(lease, Call::Operation::lookup));
         if (!next) return Resignation::done;
       }
     }
-  }
+  } while (env_.now() < until);
   return Resignation::late;
 }
 

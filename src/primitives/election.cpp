@@ -75,7 +75,11 @@ Candidate::Candidate(Env& env, Locks& locks, Keeper& keeper, SignalBus& signals,
   };
   hear(topic::front, [this](Lines const& lines) { on_front(lines[1], lines[2]); });
   hear(topic::ready, [this](Lines const& lines) { on_ready(lines[1]); });
-  hear(topic::resign, [this](Lines const& lines) { wish_to_resign(lines[1]); });
+  hear(topic::resign, [this](Lines const& lines) {
+    // It may be said again after the term that it was said to.
+    bool const meant = term_ && term_->lease->fence().decimal() == lines[2];
+    if (meant) wish_to_resign(lines[1]);
+  });
   hear(topic::prefer, [this](Lines const&) {
     if (candidacy_.yields) wish_to_resign({});
   });
@@ -196,7 +200,8 @@ LockRequest Candidate::request() {
 /// Somebody else leads, or is about to.
 void Candidate::heard_busy(Busy const& busy) {
   enter(ElectionState::follower);
-  if (busy.place != 1) return;
+  // A place that is about to be left is none to be called to.
+  if (busy.place != 1 || campaign_.stop_requested()) return;
   auto const leader = std::exchange(front_for_, {});
   if (!leader.empty()) {
     signals_.send(leader, signal_of(topic::ready, candidacy_.lease, candidacy_.id));

@@ -48,10 +48,10 @@ struct Candidacy {
 
 /// Signals between candidates; the text is the lease's name and, after newlines, what else is said.
 namespace topic {
-inline constexpr std::string_view resign =
-    "resign";                                       ///< to the leader: id of whom to make room for
-inline constexpr std::string_view front = "front";  ///< to all: id of who is to come first, inbox
-inline constexpr std::string_view ready = "ready";  ///< to the leader: id, which is first in line
+/// To the leader: id of whom to make room for, the term that is to end.
+inline constexpr std::string_view resign = "resign";
+inline constexpr std::string_view front = "front";    ///< to all: id of who is to come first, inbox
+inline constexpr std::string_view ready = "ready";    ///< to the leader: id, which is first in line
 inline constexpr std::string_view prefer = "prefer";  ///< to the leader: the preferred host is here
 }  // namespace topic
 

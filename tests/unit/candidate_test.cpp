@@ -2,7 +2,7 @@
 // Candidate: calls that come at the wrong moment. The store is a puppet, so that the moment can be
 // chosen; what an election promises otherwise is tested on every engine (tests/contract).
 
-#include "contracts/syncguard.hpp"
+#include "contracts/signal_handlers.hpp"
 #include "env/real_env.hpp"
 #include "primitives/election.hpp"
 
@@ -24,21 +24,30 @@ namespace {
 using namespace std::chrono_literals;
 using testing::ElementsAre;
 
-/// Grants whatever is asked for, when it is told to.
+/// Grants whatever is asked for, when it is told to; or has the asker first in line.
 class PuppetStore final : public LeaseStore {
  public:
   explicit PuppetStore(Env& env) : gate_(env) {}
 
   std::atomic<bool> hesitates = false;
+  std::atomic<bool> busy = false;
+  std::atomic<std::int32_t> priority = 0;  ///< of who asked last
   std::atomic<int> asked = 0;
   std::atomic<int> released = 0;
   void answer() { gate_.set(); }
 
-  asio::awaitable<std::expected<LeaseGrant, Busy>> acquire(LeaseRequest /*request*/,
+  asio::awaitable<std::expected<LeaseGrant, Busy>> acquire(LeaseRequest request,
                                                            Instant /*deadline*/) override {
+    priority = request.priority;
     auto const fence = static_cast<std::uint64_t>(++asked);
     if (hesitates) {
       [[maybe_unused]] bool const told = co_await gate_.wait_until(Instant::max());
+    }
+    if (busy) {
+      Busy told;
+      told.expires_in = 60s;
+      told.place = 1;
+      co_return std::unexpected(std::move(told));
     }
     LeaseGrant grant;
     grant.fences.emplace_back(fence);
@@ -71,6 +80,27 @@ class PuppetStore final : public LeaseStore {
 
  private:
   Event gate_;
+};
+
+/// A bus with nobody else on it: what is said is heard here.
+class OwnSignals final : public SignalBus {
+ public:
+  [[nodiscard]] std::string const& inbox() const override { return inbox_; }
+  void listen() override {}
+  [[nodiscard]] bool listening() const override { return true; }
+  Delivery send(std::string_view /*inbox*/, Signal const& signal) override {
+    publish(signal);
+    return Delivery::sent;
+  }
+  void publish(Signal const& signal) override { handlers_.dispatch(signal); }
+  Subscription subscribe(std::string topic, Handler handler) override {
+    return handlers_.subscribe(std::move(topic), std::move(handler));
+  }
+  void unsubscribe(Subscription subscription) override { handlers_.unsubscribe(subscription); }
+
+ private:
+  std::string const inbox_ = "us";
+  SignalHandlers handlers_;
 };
 
 class CandidateTest : public testing::Test {
@@ -130,7 +160,7 @@ class CandidateTest : public testing::Test {
 
   RealEnv env_;
   PuppetStore store_{env_};
-  SyncguardSignals signals_;
+  OwnSignals signals_;
   EventLog log_;
   Keeper keeper_{env_, store_, signals_, log_};
   Locks locks_{env_, store_, signals_, keeper_, log_};
@@ -171,6 +201,37 @@ TEST_F(CandidateTest, AWishIsNotAnsweredWithWhatCameOfTheOneBefore) {
   EXPECT_EQ(second.get(), Resignation::done);
   EXPECT_EQ(first.get(), Resignation::late);
   EXPECT_TRUE(leads_in(2));
+}
+
+TEST_F(CandidateTest, AWishToResignThatIsSaidAgainEndsNoLaterTerm) {
+  Signal const wish{std::string(topic::resign), "election/e\n\n1"};
+  on_executor([this] { candidate_.start(); });
+  ASSERT_TRUE(leads_in(1));
+  signals_.publish(wish);
+  ASSERT_TRUE(leads_in(2));
+  signals_.publish(wish);
+  for (int i = 0; i < 100; ++i) on_executor([] {});  // heard by now, and done what it says
+  EXPECT_TRUE(leads_in(2));
+  EXPECT_EQ(store_.released, 1);
+}
+
+TEST_F(CandidateTest, WhoIsCalledToTheFrontSaysSoFromThereAndNotFromThePlaceItLeaves) {
+  std::promise<std::int32_t> ready;
+  auto ready_with = ready.get_future();
+  auto const heard = signals_.subscribe(std::string(topic::ready),
+                                        [&](Signal const&) { ready.set_value(store_.priority); });
+  store_.busy = true;
+  on_executor([this] { candidate_.start(); });
+  ASSERT_TRUE(comes_true([&] { return store_.asked == 2; }));  // and has a place
+  store_.hesitates = true;
+  signals_.publish({std::string(topic::offer), ""});
+  ASSERT_TRUE(comes_true([&] { return store_.asked == 3; }));
+  signals_.publish({std::string(topic::front), "election/e\nme\nleader"});
+  on_executor([] {});  // heard by now
+  store_.hesitates = false;
+  store_.answer();
+  EXPECT_LT(ready_with.get(), LeaseRequest::usual_priority);
+  signals_.unsubscribe(heard);
 }
 
 TEST_F(CandidateTest, AStopEndsAWaitForASuccessorAndIsItsAnswer) {
