@@ -17,5 +17,6 @@
 #include <holt/observer.hpp>
 #include <holt/once.hpp>
 #include <holt/open.hpp>
+#include <holt/polling.hpp>
 #include <holt/retry.hpp>
 #include <holt/watch.hpp>

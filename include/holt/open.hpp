@@ -15,6 +15,7 @@
 #include <holt/metrics.hpp>
 #include <holt/observer.hpp>
 #include <holt/once.hpp>
+#include <holt/polling.hpp>
 #include <holt/retry.hpp>
 #include <holt/watch.hpp>
 
@@ -125,6 +126,23 @@ class Holt {
   /// nobody leads. `to` names the candidate that is to follow. `late`: it did not happen in time.
   Resignation resign_leader(Name const& name, std::string_view to = {},
                             std::chrono::milliseconds deadline = std::chrono::seconds(5));
+
+  /// A node of the polling `name`, which takes part from start() on. Throws InvalidArgument for
+  /// options that cannot be or cannot be safe, and for a name with a slash.
+  Polling polling(Name const& name, PollingOptions options = {});
+
+  /// The nodes that are alive, of one polling or (empty) of all, in order of polling and node.
+  std::vector<NodeInfo> nodes(std::string_view polling = {});
+
+  /// The endpoints of a polling: those that a node has, and those in the store; in order.
+  std::vector<EndpointInfo> endpoints(Name const& polling);
+
+  /// Endpoints in the store, for nodes with PollingOptions::stored: they hear of it at once. False:
+  /// it was so already. Throws InvalidArgument, EngineError.
+  bool add_endpoint(Name const& polling, std::string_view endpoint);
+  bool remove_endpoint(Name const& polling, std::string_view endpoint);
+  /// One that is not there is not changed: false.
+  bool pause_endpoint(Name const& polling, std::string_view endpoint, bool paused = true);
 
   /// Asks the holder to stop, with a reason of 1 to 256 bytes that it will see. The name is free
   /// when the holder has let go or its lease ends; with `now` at once, whatever the holder does.

@@ -16,6 +16,7 @@
 #include "primitives/election.hpp"
 #include "primitives/keeper.hpp"
 #include "primitives/lock.hpp"
+#include "primitives/polling.hpp"
 #include "primitives/watcher.hpp"
 
 #include <holt/detail/async_calls.hpp>
@@ -153,6 +154,12 @@ class Core : public std::enable_shared_from_this<Core> {
   Watch observe(Name const& name);
   Resignation resign_leader(Name const& name, std::string_view to,
                             std::chrono::milliseconds deadline);
+  Polling polling(Name const& name, PollingOptions const& options);
+  std::vector<NodeInfo> nodes(std::string_view polling);
+  std::vector<EndpointInfo> endpoints(Name const& polling);
+  bool add_endpoint(Name const& polling, std::string_view endpoint);
+  bool remove_endpoint(Name const& polling, std::string_view endpoint);
+  bool pause_endpoint(Name const& polling, std::string_view endpoint, bool paused);
   /// As leader(), behind the caller.
   void start_leader(Name const& name, detail::Done<std::optional<LeaderInfo>> done);
   /// Fires when the client is closed.

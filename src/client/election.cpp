@@ -5,6 +5,7 @@
 
 #include "base/random_text.hpp"
 #include "client/core.hpp"
+#include "client/node_name.hpp"
 #include "client/standing.hpp"
 #include "client/watching.hpp"
 #include "contracts/election_names.hpp"
@@ -17,7 +18,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 namespace holt {
@@ -37,12 +37,6 @@ Name lease_of(Name const& election) {
   if (auto lease = Name::parse(std::string(lease_prefix) + election.text())) return *lease;
   throw InvalidArgument(fmt::format("an election's name of {} bytes is too long: use at most {}",
                                     election.text().size(), Name::max_bytes - lease_prefix.size()));
-}
-
-std::string host_name() {
-  std::array<char, 256> host{};
-  ::gethostname(host.data(), host.size() - 1);
-  return host.data();
 }
 
 std::string checked_id(std::string_view what, std::string_view text) {

@@ -283,7 +283,7 @@ void Keeper::retry(KeptLease& lease, std::string_view why) {
     auto const pause = trust::retry_after(lease.ttl());
     auto const jitter = Nanos(env_.random() % static_cast<std::uint64_t>(pause.count()));
     schedule(renewals_, lease.renew_at_, lease.id_, env_.now() + pause / 2 + jitter);
-    tell = !std::exchange(lease.at_risk_, true);
+    tell = !lease.at_risk_.exchange(true);
     if (tell) schedule(watches_, lease.watch_at_, lease.id_, lease.trust_.until());
   }
   if (tell) warn(lease, why);
@@ -319,7 +319,7 @@ void Keeper::look_at(std::shared_ptr<KeptLease> const& lease) {
       return;
     }
     lost = !lease->held(env_.now());
-    tell = !lost && !std::exchange(lease->at_risk_, true);
+    tell = !lost && !lease->at_risk_.exchange(true);
     if (!lost) schedule(watches_, lease->watch_at_, lease->id_, lease->trust_.until());
   }
   if (lost) drop(*lease, LossReason::expired);

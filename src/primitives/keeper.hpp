@@ -49,6 +49,10 @@ class KeptLease {
 
   /// True while no other owner can have been granted the name.
   [[nodiscard]] bool held(Instant now) const noexcept { return now < trust_.until(); }
+  /// True while no renewal is missing: none has failed and none is late.
+  [[nodiscard]] bool confirmed() const noexcept {
+    return !at_risk_.load(std::memory_order_acquire);
+  }
   /// The last deadline that was trusted; it stays readable after the loss.
   [[nodiscard]] Instant deadline() const noexcept;
   /// The ttl it was last asked for.
@@ -73,6 +77,7 @@ class KeptLease {
   std::atomic<Instant::rep> deadline_{0};
   std::atomic<Nanos::rep> ttl_{0};
   std::atomic<LossReason> loss_{LossReason::none};
+  std::atomic<bool> at_risk_ = false;  ///< written with the keeper's mutex held
   std::stop_source stop_;
   std::mutex callback_mutex_;
   std::function<void()> at_risk_callback_;
@@ -80,7 +85,6 @@ class KeptLease {
   // Guarded by the keeper's mutex:
   std::uint64_t id_ = 0;
   Nanos renew_every_{};
-  bool at_risk_ = false;
   Instant renew_at_ = Instant::max();
   Instant planned_;  ///< when the renewal under way was due
   Instant watch_at_ = Instant::max();

@@ -321,8 +321,8 @@ asio::awaitable<void> Locks::keep_giving_back(Name name, Owner owner, Nanos ttl)
 
 /// Not a coroutine: the user hears of it on the thread that calls, wherever the rest will run.
 asio::awaitable<std::expected<void, Lost>> Locks::release(std::shared_ptr<KeptLease> lease,
-                                                          Instant deadline) {
-  auto const before = keeper_.drop(*lease, LossReason::released);
+                                                          Instant deadline, std::string_view why) {
+  auto const before = keeper_.drop(*lease, LossReason::released, why);
   return tell_released(std::move(lease), before, deadline);
 }
 

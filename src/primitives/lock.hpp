@@ -67,9 +67,10 @@ class Locks {
                                                                          RetryOptions options);
 
   /// Lets go: at once held() turns false and lost() fires, on this thread; then, awaited, the store
-  /// is told. Answers Lost when it had been lost before; the store is told all the same.
+  /// is told. Answers Lost when it had been lost before; the store is told all the same. `why` goes
+  /// to the log.
   asio::awaitable<std::expected<void, Lost>> release(std::shared_ptr<KeptLease> lease,
-                                                     Instant deadline);
+                                                     Instant deadline, std::string_view why = {});
 
   /// Sets a new ttl from now on.
   asio::awaitable<std::expected<void, Lost>> extend(std::shared_ptr<KeptLease> lease, Nanos ttl,

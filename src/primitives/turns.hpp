@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Turns: coroutines go one after the other, first come, first served. It belongs to
-// Env::executor().
+// Turns: coroutines go one after the other, or only so many at a time, first come, first served. It
+// belongs to Env::executor().
 //
 //   co_await turns.begin();
 //   ... what must not happen twice at once ...
@@ -11,6 +11,7 @@
 
 #include <boost/asio/awaitable.hpp>
 
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <utility>
@@ -19,11 +20,14 @@ namespace holt {
 
 class Turns {
  public:
-  explicit Turns(Env& env) : env_(env) {}
+  explicit Turns(Env& env, std::uint32_t at_once = 1) : env_(env), free_(at_once) {}
 
   /// Waits for those before it.
   asio::awaitable<void> begin() {
-    if (!std::exchange(taken_, true)) co_return;
+    if (free_ > 0) {
+      --free_;
+      co_return;
+    }
     auto const ours = std::make_shared<Event>(env_);
     waiting_.push_back(ours);
     [[maybe_unused]] bool const come = co_await ours->wait_until(Instant::max());
@@ -31,7 +35,7 @@ class Turns {
   /// The turn passes to the next who waits.
   void end() {
     if (waiting_.empty()) {
-      taken_ = false;
+      ++free_;
       return;
     }
     auto const next = std::move(waiting_.front());
@@ -41,7 +45,7 @@ class Turns {
 
  private:
   Env& env_;
-  bool taken_ = false;
+  std::uint32_t free_;
   std::deque<std::shared_ptr<Event>> waiting_;
 };
 
