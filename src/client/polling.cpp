@@ -302,7 +302,7 @@ std::optional<Poll> Polling::next(std::stop_token stop, std::chrono::millisecond
   core.check_usable("polling");
   constexpr auto too_long = std::chrono::hours(24 * 365 * 100);
   auto const give_up = wait >= too_long ? Instant::max() : core.now() + wait;
-  auto turn = core.run(standing_->poller().rounds()->next(give_up, std::move(stop)));
+  auto turn = core.run_on_executor(standing_->poller().rounds()->next(give_up, std::move(stop)));
   if (!turn) return std::nullopt;
   using client::PollStanding;
   auto const& shared = standing_->shared_core();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "primitives/rounds.hpp"
 
+#include <boost/asio/post.hpp>
+
 #include <algorithm>
 
 namespace holt {
@@ -12,83 +14,64 @@ constexpr std::chrono::milliseconds pass_over{50};
 void Rounds::add(std::shared_ptr<Duty> duty) { put(env_.now(), std::move(duty)); }
 
 void Rounds::remove(Duty const& duty) {
-  std::scoped_lock const lock(mutex_);
   std::erase_if(due_, [&](auto const& due) { return due.second.get() == &duty; });
 }
 
 void Rounds::put(Instant when, std::shared_ptr<Duty> duty) {
-  std::scoped_lock const lock(mutex_);
   due_.emplace(when, std::move(duty));
   if (!waiting_.empty()) waiting_.front().set();
 }
 
 void Rounds::done(std::shared_ptr<Duty> const& duty, Instant started) {
   duty->work_ends();
-  if (!duty->ended()) put(std::max(env_.now(), started + every_), duty);
+  asio::post(env_.executor(), [self = shared_from_this(), duty, started] {
+    if (!self->ended_ && !duty->ended()) {
+      self->put(std::max(self->env_.now(), started + self->every_), duty);
+    }
+  });
 }
 
 void Rounds::end() {
-  std::scoped_lock const lock(mutex_);
   ended_ = true;
   due_.clear();
   for (auto& event : waiting_) event.set();
 }
 
-void Rounds::begin() {
-  std::scoped_lock const lock(mutex_);
-  ended_ = false;
-}
+void Rounds::begin() { ended_ = false; }
 
-bool Rounds::over() {
-  std::scoped_lock const lock(mutex_);
-  return ended_;
-}
-
-/// The work begins before anybody can see the duty idle: it is counted, and then looked at again.
 std::optional<PollTurn> Rounds::take(Instant now) {
-  std::scoped_lock const lock(mutex_);
   while (!due_.empty() && due_.begin()->first <= now) {
     auto const duty = due_.begin()->second;
     due_.erase(due_.begin());
     if (duty->ended()) continue;
-    duty->work_begins();
-    if (duty->may_poll()) {
-      // Whoever waits beside us sees to the next one.
-      if (!waiting_.empty()) waiting_.front().set();
-      return PollTurn(duty, now);
+    if (!duty->may_poll()) {
+      due_.emplace(now + pass_over, duty);
+      continue;
     }
-    duty->work_ends();
-    if (!duty->ended()) due_.emplace(now + pass_over, duty);
+    duty->work_begins();
+    return PollTurn(duty, now);
   }
   return std::nullopt;
 }
 
-Instant Rounds::next_look(Instant give_up) {
-  std::scoped_lock const lock(mutex_);
+Instant Rounds::next_look(Instant give_up) const {
   return due_.empty() ? give_up : std::min(give_up, due_.begin()->first);
 }
 
 asio::awaitable<std::optional<PollTurn>> Rounds::next(Instant give_up, std::stop_token stop) {
   Event wake(env_);
-  Waiting::iterator place;
-  {
-    std::scoped_lock const lock(mutex_);
-    place = waiting_.insert(waiting_.end(), wake);
-  }
+  auto const place = waiting_.insert(waiting_.end(), wake);
   std::stop_callback const on_stop(stop, [wake]() mutable { wake.set(); });
   std::optional<PollTurn> turn;
-  while (!turn && !stop.stop_requested() && !over()) {
+  while (!turn && !stop.stop_requested() && !ended_) {
     auto const now = env_.now();
     turn = take(now);
     if (turn || now >= give_up) break;
     [[maybe_unused]] bool const woken = co_await wake.wait_until(next_look(give_up));
   }
-  {
-    std::scoped_lock const lock(mutex_);
-    waiting_.erase(place);
-    // A hint that we got and do not use is for the next.
-    if (!waiting_.empty()) waiting_.front().set();
-  }
+  waiting_.erase(place);
+  // Whoever waits beside us sees to the next one.
+  if (!waiting_.empty()) waiting_.front().set();
   co_return turn;
 }
 

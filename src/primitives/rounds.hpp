@@ -15,7 +15,6 @@
 #include <list>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <utility>
@@ -29,7 +28,7 @@ struct PollTurn {
   Instant started;
 };
 
-class Rounds {
+class Rounds : public std::enable_shared_from_this<Rounds> {
  public:
   Rounds(Env& env, Nanos every) : env_(env), every_(every) {}
 
@@ -39,6 +38,7 @@ class Rounds {
   /// Waits until one is due. Nothing: `stop` fired, `give_up` passed, or the rounds are over.
   asio::awaitable<std::optional<PollTurn>> next(Instant give_up, std::stop_token stop);
 
+  /// Any thread.
   void done(std::shared_ptr<Duty> const& duty, Instant started);
 
   /// Nobody waits any more, and all duties are removed; begin() lets them wait again.
@@ -51,12 +51,10 @@ class Rounds {
 
   std::optional<PollTurn> take(Instant now);
   void put(Instant when, std::shared_ptr<Duty> duty);
-  Instant next_look(Instant give_up);
-  bool over();
+  [[nodiscard]] Instant next_look(Instant give_up) const;
 
   Env& env_;
   Nanos const every_;
-  std::mutex mutex_;
   bool ended_ = false;
   Due due_;
   Waiting waiting_;
