@@ -27,6 +27,7 @@ struct Capabilities {
   TimeAuthority time = TimeAuthority::server;
   Waiting waiting = Waiting::line;
   Durability durability = Durability::single;
+  bool notes = true;      ///< a lease keeps what its holder says about itself
   bool embedded = false;  ///< a file of this machine: no server is asked
 };
 

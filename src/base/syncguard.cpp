@@ -16,6 +16,7 @@ Capabilities syncguard_capabilities() {
           .time = TimeAuthority::server,
           .waiting = Waiting::polling,
           .durability = Durability::single,
+          .notes = false,
           .embedded = false};
 }
 

@@ -140,6 +140,11 @@ Polling Core::polling(Name const& name, PollingOptions const& options) {
   check_usable("polling");
   auto group = group_of(name);
   check(options);
+  if (!capabilities().notes) {
+    throw InvalidArgument(
+        "polling needs a store whose leases keep a note, which this layout does not: use another "
+        "store or instance without layout=syncguard");
+  }
   auto node = options.node.empty() ? node_name(env_) : std::string(options.node);
   node = checked_node(group, node);
   [[maybe_unused]] auto const shortest = checked_endpoint(group, "x");

@@ -59,15 +59,6 @@ class Diary {
   ElectionEvent last_;
 };
 
-template <class Condition>
-bool comes_true(Condition const& condition) {
-  for (int i = 0; i < 4000; ++i) {
-    if (condition()) return true;
-    std::this_thread::sleep_for(5ms);
-  }
-  return false;
-}
-
 class Elections : public EngineTest {
  protected:
   Holt open_client() { return open(store_->url(), {.instance = "default"}); }

@@ -13,11 +13,22 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace holt::test {
 
 using namespace std::chrono_literals;
+
+/// Waits for it, half a minute at the most.
+template <class Condition>
+bool comes_true(Condition const& condition) {
+  for (int i = 0; i < 6000; ++i) {
+    if (condition()) return true;
+    std::this_thread::sleep_for(5ms);
+  }
+  return false;
+}
 
 /// What a test asks for beside name and owner; the rest is as usual.
 struct Wish {

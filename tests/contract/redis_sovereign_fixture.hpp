@@ -13,7 +13,6 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
-#include <thread>
 #include <utility>
 
 namespace holt::test {
@@ -117,16 +116,6 @@ class Sovereign : public testing::Test {
   RedisClient redis_{store_.server().connect()};
   Client client_{store_};
 };
-
-/// Waits for it, half a minute at most.
-template <class Condition>
-bool comes_true(Condition const& condition) {
-  for (int i = 0; i < 6000; ++i) {
-    if (condition()) return true;
-    std::this_thread::sleep_for(5ms);
-  }
-  return false;
-}
 
 inline bool comes_to_lead(Election const& candidate) {
   return comes_true([&] { return candidate.is_leader(); });

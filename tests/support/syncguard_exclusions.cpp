@@ -21,6 +21,7 @@ std::vector<Exclusion> not_in_syncguard() {
   return {
       {"LeaseLine.*", no_line},
       {"Elections.*", no_line},
+      {"Pollings.*", no_note},
       {"SignalTest.*", no_line},
       {"LeaseInstances.*", no_instances},
       {"LeaseSeveralNames.*", one_name},
