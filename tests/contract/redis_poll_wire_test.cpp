@@ -255,6 +255,23 @@ TEST_F(Poll, FencesGrowAndSurviveALostCounter) {
   EXPECT_FALSE(exists(lease_key("d")));
 }
 
+TEST_F(Poll, WhereMemoryIsShortALeaseGoesOnAndNoneIsGranted) {
+  auto const us = owner();
+  take("e", us, "web-1");
+  announce("web-1", us, "online 1");
+  redis_.done({"CONFIG", "SET", "maxmemory", "1"});
+  EXPECT_TRUE(client_.renew("poll/g/e", us, 90s));
+  EXPECT_GT(pttl(lease_key("e")), 60'000);
+  EXPECT_TRUE(client_.renew("node/g/web-1", us, 90s));
+  EXPECT_GT(pttl(node_key("web-1")), 60'000);
+  EXPECT_EQ(client_.find("poll/g/e")->owner, us);
+  EXPECT_THAT(what_is_thrown<EngineError>([&] { take("f", owner(), "web-1"); }),
+              testing::HasSubstr("OOM"));
+  EXPECT_FALSE(exists(lease_key("f")));
+  EXPECT_TRUE(client_.release("poll/g/e", us));
+  EXPECT_FALSE(exists(lease_key("e")));
+}
+
 TEST_F(PollPlain, TheOlderFormIsWrittenWhereItIsAskedFor) {
   auto const us = owner();
   take("e", us, "web-1");

@@ -18,9 +18,9 @@ for i = 1, #KEYS / 2 do
   else
     local life, now = life_of(lease, tonumber(ttl)), value_of(kind, grant, at)
     -- Memory may be short: its end is moved all the same, what is shown of it stays.
-    if now ~= value then redis.pcall('SET', lease, now, 'KEEPTTL') end
+    local written = now ~= value and redis.pcall('SET', lease, now, 'PX', text_of(life))
+    if not written or written.err then redis.call('PEXPIRE', lease, text_of(life)) end
     if grant.ttl ~= ttl then redis.pcall('HSET', side, 'ttl', ttl) end
-    redis.call('PEXPIRE', lease, text_of(life))
     redis.call('PEXPIRE', side, text_of(life + keep))
     answer[i] = 1
   end
