@@ -177,7 +177,7 @@ std::unique_ptr<Candidate> Core::candidate(Name const& name, ElectionOptions con
   if (capabilities().waiting != Waiting::line) {
     throw InvalidArgument(
         "an election needs a store with a line of waiters, which this layout does not have: use "
-        "another store or instance without layout=syncguard");
+        "another store or instance without layout=syncguard or layout=poll");
   }
   auto const host = options.host.empty() ? host_name() : checked_id("a host", options.host);
   auto random = random_token([this] { return env_.random(); }).substr(0, random_part);

@@ -10,7 +10,10 @@
 namespace holt::test {
 
 Client::Client(TestStore& store, std::string const& instance)
-    : env_(store.env()), engine_(store.open(instance)) {
+    : env_(store.env()),
+      start_(store.names_start()),
+      note_(store.usual_note()),
+      engine_(store.open(instance)) {
   auto const record = [this](Signal const& signal) {
     std::scoped_lock const lock(mutex_);
     signals_.push_back(signal);
@@ -39,12 +42,13 @@ std::expected<LeaseGrant, Busy> Client::acquire(Name const& name, Owner const& o
 
 std::expected<LeaseGrant, Busy> Client::acquire_all(std::vector<Name> names, Owner const& owner,
                                                     Wish const& wish) {
+  for (auto& name : names) name = named(name);
   LeaseRequest request(std::move(names), owner, wish.ttl);
   request.stand_in_line = wish.line;
   request.ticket_ttl = wish.ticket_ttl;
   request.priority = wish.priority;
   request.delay = wish.delay;
-  request.note = wish.note;
+  request.note = wish.note.empty() ? note_ : wish.note;
   return run(engine_->leases().acquire(std::move(request), deadline()));
 }
 
@@ -63,28 +67,39 @@ std::uint32_t Client::wait_for(Name const& name, Owner const& owner, Wish wish) 
 
 std::expected<void, Lost> Client::renew(Name const& name, Owner const& owner, Nanos ttl) {
   std::vector<LeaseRenewal> renewals;
-  renewals.emplace_back(name, owner, ttl);
+  renewals.emplace_back(named(name), owner, ttl);
   return run(engine_->leases().renew(std::move(renewals), deadline())).at(0);
 }
 
 std::expected<void, Lost> Client::release(Name const& name, Owner const& owner) {
-  return run(engine_->leases().release(name, owner, deadline()));
+  return run(engine_->leases().release(named(name), owner, deadline()));
 }
 
 BreakResult Client::break_lease(Name const& name, std::string const& reason, bool now,
                                 Fence fence) {
-  BreakRequest request(name, reason);
+  BreakRequest request(named(name), reason);
   request.now = now;
   request.fence = fence;
   return run(engine_->leases().break_lease(std::move(request), deadline()));
 }
 
 std::optional<LeaseInfo> Client::find(Name const& name) {
-  return run(engine_->leases().find(name, deadline()));
+  auto found = run(engine_->leases().find(named(name), deadline()));
+  if (found) take_away_start(*found);
+  return found;
 }
 
 LeasePage Client::list(std::string const& prefix, std::string const& cursor, std::uint32_t limit) {
-  return run(engine_->leases().list(prefix, cursor, limit, deadline()));
+  auto const after = cursor.empty() ? cursor : start_ + cursor;
+  auto page = run(engine_->leases().list(start_ + prefix, after, limit, deadline()));
+  for (auto& lease : page.leases) take_away_start(lease);
+  if (!page.next.empty()) page.next.erase(0, start_.size());
+  return page;
+}
+
+void Client::take_away_start(LeaseInfo& lease) const {
+  ASSERT_TRUE(lease.name.text().starts_with(start_)) << lease.name.text();
+  lease.name = lease.name.text().substr(start_.size());
 }
 
 bool Client::hears(std::string_view topic, std::string_view text) {

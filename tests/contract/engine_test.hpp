@@ -40,7 +40,9 @@ struct Wish {
   std::string note;
 };
 
-/// One client of the store: its own engine, its own inbox. Calls have 5 s. Any thread.
+/// One client of the store: its own engine, its own inbox. Calls have 5 s. Any thread. Names are
+/// told as tests write them; what they begin with in this store (TestStore::names_start) is added
+/// and taken away here.
 class Client {
  public:
   explicit Client(TestStore& store, std::string const& instance = "default");
@@ -52,6 +54,9 @@ class Client {
 
   /// An owner that nobody had before, with this client's inbox.
   [[nodiscard]] Owner owner();
+
+  /// What the engine calls it.
+  [[nodiscard]] Name named(Name const& name) const { return start_ + name.text(); }
 
   std::expected<LeaseGrant, Busy> acquire(Name const& name, Owner const& owner,
                                           Wish const& wish = {});
@@ -78,7 +83,11 @@ class Client {
   [[nodiscard]] Instant deadline() { return env_.now() + 5s; }
 
  private:
+  void take_away_start(LeaseInfo& lease) const;
+
   Env& env_;
+  std::string const start_;
+  std::string const note_;
   std::unique_ptr<Engine> engine_;
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -98,6 +107,17 @@ class EngineTest : public testing::TestWithParam<EngineUnderTest> {
   /// So long that a lease of this ttl, taken just now, has ended.
   void outlive(Nanos ttl) { advance(ttl + 1ms + store_->tolerance()); }
 };
+
+/// What an error that `call` throws says.
+template <class Error, class Call>
+std::string what_is_thrown(Call const& call) {
+  try {
+    call();
+  } catch (Error const& error) {
+    return error.what();
+  }
+  return "nothing";
+}
 
 /// Makes the tests of `suite` run on every engine.
 #define HOLT_ON_EVERY_ENGINE(suite)                                                       \

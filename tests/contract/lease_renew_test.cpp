@@ -115,7 +115,9 @@ TEST_P(LeaseRenew, IsNotForAnOffer) {
 
 TEST_P(LeaseRenew, AnswersManyInTheOrderAsked) {
   std::vector<LeaseRenewal> renewals;
-  for (auto const* name : {"a", "b", "c", "d"}) renewals.emplace_back(name, client_.owner(), 60s);
+  for (auto const* name : {"a", "b", "c", "d"}) {
+    renewals.emplace_back(client_.named(name), client_.owner(), 60s);
+  }
   client_.take("a", renewals[0].owner, {.ttl = 60s});
   client_.take("c", renewals[2].owner, {.ttl = 60s});
   auto const answers =

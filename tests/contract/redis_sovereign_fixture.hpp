@@ -121,15 +121,4 @@ inline bool comes_to_lead(Election const& candidate) {
   return comes_true([&] { return candidate.is_leader(); });
 }
 
-/// What an error that `call` throws says.
-template <class Error, class Call>
-std::string what_is_thrown(Call const& call) {
-  try {
-    call();
-  } catch (Error const& error) {
-    return error.what();
-  }
-  return "nothing";
-}
-
 }  // namespace holt::test

@@ -3,6 +3,7 @@
 
 #include "support/postgres_stores.hpp"
 #include "support/postgres_syncguard_store.hpp"
+#include "support/redis_poll_store.hpp"
 #include "support/redis_sovereign_store.hpp"
 #include "support/redis_stores.hpp"
 #include "support/redis_syncguard_store.hpp"
@@ -80,6 +81,13 @@ std::vector<EngineUnderTest> engines_under_test(std::string_view suite) {
   // All but one election is the native layout's there.
   if (suite == "Elections") {
     engines.push_back({"redis_sovereign", make<RedisSovereignTestStore>, not_in_redis_sovereign()});
+  }
+  // There the leases of polling are the fleet's, and records but those of endpoints are native.
+  if (suite.starts_with("Lease") || suite.starts_with("Record")) {
+    engines.push_back({"redis_poll", make<RedisPollTestStore>, not_in_redis_poll()});
+  }
+  if (suite.starts_with("Lease")) {
+    engines.push_back({"redis_poll_plain", make<RedisPollPlainTestStore>, not_in_redis_poll()});
   }
   auto const whole = std::string(suite) + ".*";
   std::erase_if(engines, [&](auto const& engine) { return !engine.excluded(whole).empty(); });

@@ -68,6 +68,10 @@ class TestStore {
   virtual void advance(std::chrono::nanoseconds by) = 0;
   /// How much longer than its ttl a lease lives in it.
   [[nodiscard]] virtual std::chrono::nanoseconds tolerance() const { return {}; }
+  /// What the names of leases begin with in it, where only some are kept as is to be tested.
+  [[nodiscard]] virtual std::string names_start() const { return {}; }
+  /// What leases are acquired with when a test has no note for them.
+  [[nodiscard]] virtual std::string usual_note() const { return {}; }
   /// Whether its engine can tell that something has changed; if not, Engine::watch() answers null.
   [[nodiscard]] virtual bool hints_at_changes() const { return true; }
 

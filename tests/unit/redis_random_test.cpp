@@ -5,6 +5,8 @@
 #include "engines/redis/errors.hpp"
 #include "engines/redis/layout.hpp"
 #include "engines/redis/place.hpp"
+#include "engines/redis/poll_options.hpp"
+#include "engines/redis/poll_values.hpp"
 #include "engines/redis/reply.hpp"
 #include "engines/redis/sovereign_options.hpp"
 #include "engines/redis/syncguard_options.hpp"
@@ -100,10 +102,12 @@ TEST(RedisRandomTest, Addresses) {
                    "rediss://[::1]:6380?ca_file=/etc/ca&certificate_file=/c&key_file=/k",
                    "redis+unix:///run/redis.sock?db=1", "redis+sentinel://h1,h2:2,[::1]:3/main/4",
                    "redis://h?layout=syncguard&prefix=a%20b&cleanup_in_is_locked=true",
-                   "redis://h?layout=sovereign&leader_key=a%3Ab&heartbeat_prefix=h"},
+                   "redis://h?layout=sovereign&leader_key=a%3Ab&heartbeat_prefix=h",
+                   "redis://h?layout=poll&prefix=a%3Ab&sessions=s&value=plain"},
                   ":/?#[]@,&=%+0123456789");
   auto const taken = taken_of<InvalidArgument>(mangler, [](std::string text) {
     auto const sovereign = take_sovereign_options(text);
+    auto const poll = take_poll_options(text);
     auto const layout = take_syncguard_options(text);
     auto const place = parse_place(text);
     auto const url = place.url();
@@ -112,7 +116,23 @@ TEST(RedisRandomTest, Addresses) {
     EXPECT_EQ(again.url(), url) << testing::PrintToString(text);
     if (layout) static_cast<void>(with_layout(url, *layout));
     if (sovereign) static_cast<void>(with_layout(url, *sovereign));
+    if (poll) static_cast<void>(with_layout(url, *poll));
   });
+  EXPECT_GT(taken, rounds / 100) << "some must be right, or this shows little";
+  EXPECT_LT(taken, rounds);
+}
+
+TEST(RedisRandomTest, TimesOfAFleet) {
+  Mangler mangler(5, {"2026-01-18T10:12:13.123456789Z", "2026-01-18T10:12:13+01:00"},
+                  "0123456789T:-Z.+");
+  int taken = 0;
+  for (int i = 0; i < rounds; ++i) {
+    auto const text = mangler.text();
+    auto const time = parse_go_time(text);
+    if (!time) continue;
+    ++taken;
+    EXPECT_EQ(parse_go_time(go_time(*time)), time) << testing::PrintToString(text);
+  }
   EXPECT_GT(taken, rounds / 100) << "some must be right, or this shows little";
   EXPECT_LT(taken, rounds);
 }

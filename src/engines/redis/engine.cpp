@@ -8,6 +8,8 @@
 #include "engines/redis/layout.hpp"
 #include "engines/redis/lease_store.hpp"
 #include "engines/redis/place.hpp"
+#include "engines/redis/poll_lease_store.hpp"
+#include "engines/redis/poll_record_store.hpp"
 #include "engines/redis/record_store.hpp"
 #include "engines/redis/servers.hpp"
 #include "engines/redis/signal_bus.hpp"
@@ -66,6 +68,32 @@ Finding finding_of(SovereignOptions const& fleet) {
       {}};
 }
 
+/// What a fleet that shares its polling has in place of the native stores.
+struct PollParts {
+  PollParts(Env& env, Connection& connection, LeaseStore& native_leases,
+            RecordStore& native_records, Keys const& keys, PollOptions options)
+      : fleet(std::move(options)),
+        leases(env, connection, native_leases, keys, fleet),
+        records(connection, native_records, fleet) {}
+
+  PollOptions const fleet;
+  PollLeaseStore leases;
+  PollRecordStore records;
+};
+
+/// What differs from the native layout.
+Finding finding_of(PollOptions const& fleet) {
+  return {
+      "layout",
+      "Layout",
+      FindingStatus::info,
+      fmt::format("poll: leases and nodes of polling are in their fleet's keys, \"{}*\" and "
+                  "\"{}*\", written as {}, and its endpoints are \"{}*\"; all else is Holt's "
+                  "own",
+                  fleet.lease_start, fleet.node_start, to_string(fleet.form), fleet.session_start),
+      {}};
+}
+
 /// In the order in which they need each other: the last one goes first.
 struct Parts {
   Parts(Env& env, Place const& place, std::string const& instance)
@@ -95,18 +123,22 @@ struct Parts {
   RedisRecordStore records;
   std::unique_ptr<SyncguardParts> syncguard;       ///< with that layout
   std::unique_ptr<SovereignLeaseStore> sovereign;  ///< with that layout, for one election
+  std::unique_ptr<PollParts> poll;                 ///< with that layout, for polling
 };
 
-/// How the address wants things to be stored; neither: in the native layout.
+/// How the address wants things to be stored; none: in the native layout.
 struct Layout {
   std::optional<SovereignOptions> sovereign;
+  std::optional<PollOptions> poll;
   std::optional<SyncguardOptions> syncguard;
   [[nodiscard]] std::string name() const {
+    if (poll) return std::string(poll_layout);
     return std::string(sovereign ? sovereign_layout : syncguard->layout->name);
   }
-  [[nodiscard]] bool is_native() const { return !sovereign && !syncguard; }
+  [[nodiscard]] bool is_native() const { return !sovereign && !poll && !syncguard; }
   [[nodiscard]] std::string url(std::string const& place) const {
     if (sovereign) return with_layout(place, *sovereign);
+    if (poll) return with_layout(place, *poll);
     return syncguard ? with_layout(place, *syncguard) : place;
   }
 };
@@ -125,6 +157,10 @@ class RedisEngine final : public Engine {
     if (layout.sovereign) {
       parts.sovereign = std::make_unique<SovereignLeaseStore>(
           parts.servers.one(), parts.leases, parts.signals, parts.keys, *layout.sovereign);
+    }
+    if (layout.poll) {
+      parts.poll = std::make_unique<PollParts>(env, parts.servers.one(), parts.leases,
+                                               parts.records, parts.keys, *layout.poll);
     }
   }
 
@@ -146,9 +182,13 @@ class RedisEngine final : public Engine {
   LeaseStore& leases() override {
     if (parts_->syncguard) return parts_->syncguard->leases;
     if (parts_->sovereign) return *parts_->sovereign;
+    if (parts_->poll) return parts_->poll->leases;
     return parts_->leases;
   }
-  RecordStore& records() override { return parts_->records; }
+  RecordStore& records() override {
+    if (parts_->poll) return parts_->poll->records;
+    return parts_->records;
+  }
   SignalBus& signals() override {
     if (parts_->syncguard) return parts_->syncguard->signals;
     return parts_->signals;
@@ -157,14 +197,14 @@ class RedisEngine final : public Engine {
     if (parts_->syncguard) return syncguard_capabilities();
     return {.fencing = true,
             .time = TimeAuthority::server,
-            .waiting = Waiting::line,
+            .waiting = parts_->poll ? Waiting::polling : Waiting::line,
             .durability = place_.wait_replicas > 0 ? Durability::redis_wait : Durability::single,
             .embedded = false};
   }
   [[nodiscard]] std::string const& url() const override { return url_; }
   void on_gone(std::function<void(std::string reason)> /*gone*/) override {}
   std::unique_ptr<ChangeWatch> watch(std::function<void()> changed) override {
-    if (parts_->syncguard || parts_->sovereign) return nullptr;
+    if (parts_->syncguard || parts_->sovereign || parts_->poll) return nullptr;
     return parts_->changes.watch(std::move(changed));
   }
   asio::awaitable<std::vector<Finding>> diagnose(std::chrono::nanoseconds patience) override {
@@ -173,6 +213,7 @@ class RedisEngine final : public Engine {
         co_await redis::diagnose(env_, place_, parts_->servers, keys, patience);
     if (parts_->syncguard) parts_->syncguard->correct(findings);
     if (parts_->sovereign) findings.push_back(finding_of(parts_->sovereign->fleet()));
+    if (parts_->poll) findings.push_back(finding_of(parts_->poll->fleet));
     co_return findings;
   }
   asio::awaitable<FenceRaise> raise_fence(Instant deadline) override {
@@ -209,7 +250,8 @@ std::unique_ptr<Engine> open(Env& env, EngineOptions const& options) {
   auto url = options.url;
   Layout layout;
   layout.sovereign = take_sovereign_options(url);
-  if (!layout.sovereign) layout.syncguard = take_syncguard_options(url);
+  if (!layout.sovereign) layout.poll = take_poll_options(url);
+  if (!layout.sovereign && !layout.poll) layout.syncguard = take_syncguard_options(url);
   auto const place = parse_place(url);
   check_layout(layout, place, options.instance);
   auto engine = std::make_unique<RedisEngine>(env, place, options.instance, layout);

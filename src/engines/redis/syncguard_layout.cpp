@@ -2,6 +2,7 @@
 #include "engines/redis/syncguard_layout.hpp"
 
 #include "base/random_text.hpp"
+#include "engines/redis/key_scan.hpp"
 
 #include <holt/error.hpp>
 
@@ -103,15 +104,6 @@ constexpr auto layouts = std::to_array<SyncguardLayout>({
                 .last = Fence(9'000'000'000'000'000),
                 .warn_above = Fence(900'000'000'000'000)}},
 });
-
-std::string pattern_of(std::string_view text) {
-  std::string pattern;
-  for (char const c : text) {
-    if (std::string_view("*?[]\\^-").contains(c)) pattern += '\\';
-    pattern += c;
-  }
-  return pattern;
-}
 
 }  // namespace
 

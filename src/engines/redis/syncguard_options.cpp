@@ -39,8 +39,8 @@ std::optional<SyncguardOptions> take_syncguard_options(std::string& url) {
   auto const* const layout = find_syncguard_layout(value("layout", {}));
   if (layout == nullptr) {
     refuse_layout(
-        fmt::format("there is no layout \"{}\" (there are {}, sovereign, and Holt's own without "
-                    "layout=)",
+        fmt::format("there is no layout \"{}\" (there are {}, poll, sovereign, and Holt's own "
+                    "without layout=)",
                     value("layout", {}), syncguard_layouts));
   }
   return SyncguardOptions{layout, value("prefix", syncguard_prefix),
