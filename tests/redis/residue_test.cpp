@@ -64,7 +64,7 @@ TEST(RedisResidue, ClientsAndTheirLocksLeaveOnlyCounters) {
     auto client = open(server.url());
     auto lock = client.try_lock("x", {.ttl = 5s});
     ASSERT_TRUE(lock);
-    EXPECT_FALSE(client.lock("x", {.ttl = 5s, .wait = 50ms})) << "gives up, and leaves the line";
+    EXPECT_FALSE(client.lock("x", {.ttl = 5s, .wait = 1s})) << "gives up, and leaves the line";
     std::thread waiter([&] { EXPECT_TRUE(client.lock("x", {.ttl = 5s, .wait = 20s})); });
     EXPECT_TRUE(wait_until([&] { return client.find("x")->waiting == 1; }));
     EXPECT_TRUE(lock->release());
