@@ -66,7 +66,11 @@ void measure_redis() {
   auto const calls = static_cast<double>(stats.of_clients() - sent);
   auto const after = stats.of("evalsha");
   head("Locks: what holding costs, Redis",
-       "The same with 10,000 locks. A cycle is one renewal of each, every 10 s.\n" +
+       "The same with 10,000 locks. A cycle is one renewal of each, every 10 s. A call has about "
+       "126\n"
+       "of them; [ADR 0013](adr/0013-redis-layout.md) tells what they are made of, and why the two "
+       "last targets exclude each\n"
+       "other on such a machine. " +
            settings_of(server));
   row("CPU of the process, share of a core", percent(share), "under 1 %");
   row("calls per cycle", fmt::format("{:.1f}", calls / renewals), "at most 80");

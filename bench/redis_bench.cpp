@@ -26,6 +26,9 @@ namespace holt::bench {
 namespace {
 
 constexpr int rounds = 5;
+constexpr std::string_view at_256 =
+    "Here the\nserver is what limits: [ADR 0013](adr/0013-redis-layout.md) tells what a grant and "
+    "a release are made of.";
 
 /// One field of the lines of JSON that probe and peers print.
 double field(std::string const& line, std::string const& name) {
@@ -130,7 +133,8 @@ void measure(int workers) {
        "A pair is a fenced acquire and its release, distinct names, one connection. The probe\n"
        "sends the same scripts from a bare loop, each call by itself. The bare pair is SET NX PX\n"
        "and DEL from that loop, without script, check and fence: the most a client could reach.\n"
-       "5 rounds of 1 s each, alternating. " +
+       "Where it does not reach a target beside a peer, nobody can on one connection. " +
+           std::string(workers < 256 ? "" : at_256) + "\n5 rounds of 1 s each, alternating. " +
            settings_of(server) +
            (installed ? ""
                       : "\nThe peers, redlock 5 and ioredis, are not installed here: `npm install "

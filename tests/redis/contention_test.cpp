@@ -6,7 +6,9 @@
 #include "support/overlap_log.hpp"
 #include "support/servers/server_process.hpp"
 
+#include <cstdint>
 #include <filesystem>
+#include <system_error>
 #include <thread>
 
 namespace holt::test {
@@ -48,13 +50,24 @@ TEST_F(RedisContention, TwoProcesses) {
   expect_order(400);
 }
 
+constexpr std::uintmax_t some_tenures = 2000;  // bytes of the log
+
 /// Grants whose answers are lost, releases that came and were not confirmed, waiters that lost
 /// their ears.
 TEST_F(RedisContention, WhileConnectionsBreak) {
   TcpProxy proxy(server_.port());
+  auto const written = [this] {
+    std::error_code missing;
+    auto const size = std::filesystem::file_size(log_, missing);
+    return missing ? 0 : size;
+  };
   std::jthread const breaking([&](std::stop_token const& stop) {
     for (std::uint64_t i = 0; !stop.stop_requested(); ++i) {
-      std::this_thread::sleep_for(15ms);
+      // Not by the clock alone: on a busy machine connecting takes longer than any pause.
+      auto const before = written();
+      do {
+        std::this_thread::sleep_for(15ms);
+      } while (!stop.stop_requested() && written() < before + some_tenures);
       // Far enough away that connecting, which takes some thousands of bytes, can succeed.
       if (i % 3 == 0) proxy.cut_before(Way::to_client, 8000 + i * 997 % 9000);
       if (i % 3 == 1) proxy.cut_after(Way::to_server, 400 + i * 991 % 6000);

@@ -5,7 +5,11 @@
 
 #include <holt/holt.hpp>
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 
 #include <filesystem>
 #include <thread>
@@ -145,6 +149,42 @@ TEST(RedisLifetime, AClientOfAServerThatHangsGoesSoon) {
   }();
   EXPECT_LT(BootClock::now() - start, 4s);
   server.thaw();
+}
+
+bool leads_to(int descriptor, std::uint16_t port) {
+  sockaddr_in peer{};
+  socklen_t size = sizeof peer;
+  return ::getpeername(descriptor, reinterpret_cast<sockaddr*>(&peer), &size) == 0 &&
+         peer.sin_family == AF_INET && ntohs(peer.sin_port) == port;
+}
+
+int socket_option(int descriptor, int level, int name) {
+  int value = -1;
+  socklen_t size = sizeof value;
+  EXPECT_EQ(::getsockopt(descriptor, level, name, &value, &size), 0);
+  return value;
+}
+
+/// A connection that carries nothing costs the server nothing, and still does not outlive the other
+/// end by long.
+TEST(RedisLifetime, TheKernelSeesToConnectionsThatAreSilent) {
+  RedisServer const server;
+  TcpProxy const proxy(server.port());
+  RedisCaller caller(url_of(proxy));
+  caller.find("x");
+  caller.engine().signals().listen();
+  EXPECT_TRUE(wait_until([&] { return caller.engine().signals().listening(); }));
+  int seen = 0;
+  for (int descriptor = 0; descriptor < 1024; ++descriptor) {
+    if (!leads_to(descriptor, proxy.port())) continue;
+    ++seen;
+    EXPECT_EQ(socket_option(descriptor, SOL_SOCKET, SO_KEEPALIVE), 1);
+    EXPECT_LE(socket_option(descriptor, IPPROTO_TCP, TCP_KEEPIDLE), 30);
+    auto const silence_ms = socket_option(descriptor, IPPROTO_TCP, TCP_USER_TIMEOUT);
+    EXPECT_GT(silence_ms, 0);
+    EXPECT_LE(silence_ms, 30'000);
+  }
+  EXPECT_EQ(seen, 2) << "one for calls, one that listens";
 }
 
 /// However often it was asked for meanwhile.

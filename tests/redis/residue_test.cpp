@@ -51,7 +51,7 @@ TEST(RedisResidue, OnlyCountersStayBehind) {
     (void)caller.break_lease("x", "stop");
     EXPECT_TRUE(caller.release("x", waiter));
     ASSERT_TRUE(caller.put("r", "1"));
-    ASSERT_TRUE(caller.put("t", "1", 50ms));
+    ASSERT_TRUE(caller.put("t", "1", 30s));
     EXPECT_TRUE(*run(caller.engine().records().erase("r", std::nullopt, caller.deadline())));
     EXPECT_TRUE(*run(caller.engine().records().erase("t", std::nullopt, caller.deadline())));
   }
@@ -64,7 +64,7 @@ TEST(RedisResidue, ClientsAndTheirLocksLeaveOnlyCounters) {
     auto client = open(server.url());
     auto lock = client.try_lock("x", {.ttl = 5s});
     ASSERT_TRUE(lock);
-    EXPECT_FALSE(client.lock("x", {.ttl = 5s, .wait = 50ms})) << "gives up, and leaves the line";
+    EXPECT_FALSE(client.lock("x", {.ttl = 5s, .wait = 1s})) << "gives up, and leaves the line";
     std::thread waiter([&] { EXPECT_TRUE(client.lock("x", {.ttl = 5s, .wait = 20s})); });
     EXPECT_TRUE(wait_until([&] { return client.find("x")->waiting == 1; }));
     EXPECT_TRUE(lock->release());
@@ -80,8 +80,8 @@ TEST(RedisResidue, WhatTheDeadLeaveEndsByItself) {
   RedisCaller caller(server.url());
   {
     RedisCaller dying(server.url());
-    dying.take("x", dying.owner(), 100ms);
-    ASSERT_FALSE(dying.stand_in_line("x", dying.owner(), 100ms, 300ms));
+    dying.take("x", dying.owner(), 2s);
+    ASSERT_FALSE(dying.stand_in_line("x", dying.owner(), 2s, 3s));
     dying.take("y", dying.owner(), 100ms);
   }
   redis::Keys const keys("default");

@@ -28,12 +28,26 @@ end
 -- include numbers.lua
 -- include line.lua
 local owner, identity, channel = ARGV[1], ARGV[4], ARGV[5]
+local mine = owner .. ' '
+local count = #KEYS / 6
+
+-- Who was offered the name comes for it, and others wait for this: no more than has to be done.
+local seen
+if count == 1 and identity == '' then
+  seen = redis.call('GET', KEYS[1])
+  local fence = seen and string.find(seen, mine, 1, true) == 1 and
+    string.match(seen, '^(%d+) 1 %d+ 0 %d+ %d+ 0\n', #mine + 1)
+  if fence and life(KEYS[1]) > 0 then
+    redis.call('SET', KEYS[1], mine .. fence .. ARGV[2], 'PX', ARGV[3])
+    tell_third(KEYS[2], channel)
+    return tonumber(fence)
+  end
+end
+
 local ttl, delay, acquired, tail = string.match(ARGV[2], '^ 0 (%d+) (%d+) (%d+)(.*)$')
 local exact, ticket_ttl, priority = string.match(ARGV[6], '^(%d) ?(%d*) ?(%-?%d*)$')
 exact = exact == '1'
 local stands = ticket_ttl ~= ''
-local mine = owner .. ' '
-local count = #KEYS / 6
 
 if identity ~= '' then
   for i = 1, count do know_server(KEYS[i * 6 - 1], identity) end
@@ -42,30 +56,32 @@ end
 local function place_in_line(i)
   local queue, untils, ticket = KEYS[i * 6 - 4], KEYS[i * 6 - 3], KEYS[i * 6 - 2]
   local now = now_ms()
-  for _, dead in ipairs(redis.call('ZRANGEBYSCORE', untils, '-inf', now, 'LIMIT', 0, 16)) do
-    leave(queue, untils, ticket, dead)
+  local number = redis.call('HINCRBY', ticket, '', 1)
+  local first = number == 1
+  if not first then
+    for _, dead in ipairs(redis.call('ZRANGEBYSCORE', untils, '-inf', now, 'LIMIT', 0, 16)) do
+      leave(queue, untils, ticket, dead, true)  -- the owner will stand there
+    end
   end
-  local number = 0
-  if not redis.call('ZSCORE', queue, owner) then
-    number = redis.call('HINCRBY', ticket, '', 1)
-    redis.call('ZADD', queue, string.format('%.0f', priority * 17592186044416 + number), owner)
-  end
+  local order = string.format('%.0f', priority * 17592186044416 + number)
+  redis.call('ZADD', queue, 'NX', order, owner)  -- who stands there keeps its place
   redis.call('ZADD', untils, string.format('%.0f', now + ticket_ttl), owner)
   redis.call('HSET', ticket, owner, ' ' .. ttl .. ' 0 ' .. acquired .. tail)
-  -- The keys live an eighth longer than the last ticket: not each who comes has to see to it.
-  for _, key in ipairs({ queue, untils, ticket }) do
-    if number == 1 or redis.call('PTTL', key) < tonumber(ticket_ttl) then
+  -- The keys live an eighth longer than the last ticket: not each who comes has to see to it. They
+  -- come together, and the queue goes first.
+  if first or redis.call('PTTL', queue) < tonumber(ticket_ttl) then
+    for _, key in ipairs({ queue, untils, ticket }) do
       redis.call('PEXPIRE', key, math.ceil(ticket_ttl * 1.125))
     end
   end
-  return redis.call('ZRANK', queue, owner) + 1
+  return first and 1 or redis.call('ZRANK', queue, owner) + 1
 end
 
 -- How each name stands for the owner: nothing (free), the record (its own), or busy.
 local found, busy = {}, nil
 for i = 1, count do
   local lease, queue = KEYS[i * 6 - 5], KEYS[i * 6 - 4]
-  local record = redis.call('GET', lease)
+  local record = seen or redis.call('GET', lease)
   local left = record and life(lease) or 0
   if left > 0 then
     local own = string.sub(record, 1, #mine) == mine and parse(record)

@@ -30,8 +30,10 @@ end
 
 local function inbox(owner) return string.match(owner, '^[^.]*') end
 
--- An owner leaves the line. True: it stood there. `others`: it is known that others do.
+-- An owner leaves the line. True: it stood there. `others`: whether it is known that others stand
+-- there, or, with false, that nobody else does.
 local function leave(queue, untils, ticket, owner, others)
+  if others == false then return redis.call('DEL', queue, untils, ticket) > 0 end
   if redis.call('ZREM', queue, owner) == 0 then return false end
   redis.call('ZREM', untils, owner)
   redis.call('HDEL', ticket, owner)
@@ -55,12 +57,14 @@ end
 -- whose ticket was lost leaves the line. One for whom nobody listens (exact: the server knows all
 -- listeners) is passed over and keeps its place, as its connection may have broken just now; if it
 -- has not asked again by the next time, it leaves too. At most 16 inboxes are tried and 128 places
--- looked at.
-local function pass_on(lease, queue, untils, ticket, counter, names, name, channel, exact, unless)
+-- looked at. `listed`: the name is known to be among the names.
+local function pass_on(lease, queue, untils, ticket, counter, names, name, channel, exact, unless,
+                       listed)
   local now, dead, tried, passed_over = now_ms(), {}, 0, 0
   for _ = 1, 128 do
     local head, next = unpack(redis.call('ZRANGE', queue, passed_over, passed_over + 1))
     if not head or tried == 16 then return false end
+    local others = next ~= nil or passed_over > 0
     local live = tonumber(redis.call('ZSCORE', untils, head) or 0) > now
     if live and head == unless then return false end
     local rest = live and redis.call('HGET', ticket, head)
@@ -71,15 +75,16 @@ local function pass_on(lease, queue, untils, ticket, counter, names, name, chann
       local ttl = tonumber(string.match(record, '^ (%d+)'))
       local offer = math.min(math.max(math.floor(ttl / 10), 100), 1000)
       redis.call('SET', lease, head .. ' ' .. fence .. ' 1' .. record, 'PX', offer + keep)
-      redis.call('ZADD', names, 0, name)
+      if not listed then redis.call('ZADD', names, 0, name) end
       local heard = redis.call('PUBLISH', channel .. inbox(head), 'offer\n' .. head)
       if heard > 0 or not exact then
-        leave(queue, untils, ticket, head, next)
+        leave(queue, untils, ticket, head, others)
         if next then tell_near(next, channel) end
         return true
       end
       redis.call('DEL', lease)
       redis.call('ZREM', names, name)
+      listed = false
       dead[inbox(head)] = true
       tried = tried + 1
     end
@@ -87,7 +92,7 @@ local function pass_on(lease, queue, untils, ticket, counter, names, name, chann
       redis.call('HSET', ticket, head, '-' .. rest)
       passed_over = passed_over + 1
     else
-      leave(queue, untils, ticket, head, next)
+      leave(queue, untils, ticket, head, others)
       tell_third(queue, channel)
     end
   end

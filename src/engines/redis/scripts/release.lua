@@ -39,7 +39,8 @@ if somebody_waits then
   if ARGV[5] ~= '' then know_server(counter, ARGV[5]) end
   local free = had or left <= 0
   passed = free and (had or stood) and
-    pass_on(lease, queue, untils, ticket, counter, names, name, channel, exact, nil)
+    pass_on(lease, queue, untils, ticket, counter, names, name, channel, exact, nil,
+            had)
 end
 if had and not passed then
   redis.call('DEL', lease)
