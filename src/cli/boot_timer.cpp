@@ -14,7 +14,7 @@
 namespace holt::cli {
 
 BootTimer::BootTimer() : fd_(::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK)) {
-  if (!fd_.is_open()) throw std::system_error(errno, std::system_category(), "timerfd_create");
+  if (!fd_.is_open()) throw std::system_error(errno, std::system_category(), "cannot make a timer");
 }
 
 void BootTimer::set(Instant when) noexcept {

@@ -24,6 +24,7 @@
 #include <new>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -97,6 +98,11 @@ int run_reporting(CommandLine& line) {
     return report(&line, exit_code_of(error.code()), error.what(), error.hint());
   } catch (std::bad_alloc const&) {
     return report(&line, ExitCode::failed, "out of memory", {});
+  } catch (std::system_error const& error) {
+    bool const descriptors = error.code() == std::errc::too_many_files_open ||
+                             error.code() == std::errc::too_many_files_open_in_system;
+    return report(&line, ExitCode::failed, error.what(),
+                  descriptors ? "raise the limit of open files (ulimit -n) or close some" : "");
   } catch (std::exception const& error) {
     return report(&line, ExitCode::failed, error.what(), {});
   }

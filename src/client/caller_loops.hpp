@@ -6,6 +6,7 @@
 // were callers at a time: making one is not free, and the thread that woke a caller may still be on
 // its way out of the loop when the caller has gone.
 
+#include "client/shortage.hpp"
 #include "contracts/home.hpp"
 
 #include <boost/asio/awaitable.hpp>
@@ -68,7 +69,7 @@ class CallerLoops {
         return loop;
       }
     }
-    return std::make_unique<asio::io_context>(1);
+    return or_shortage("call", [] { return std::make_unique<asio::io_context>(1); });
   }
 
   void give_back(Loop loop) {

@@ -2,6 +2,7 @@
 #include "client/core.hpp"
 
 #include "base/check.hpp"
+#include "client/shortage.hpp"
 #include "primitives/trust.hpp"
 
 #include <fmt/core.h>
@@ -73,7 +74,8 @@ asio::awaitable<std::expected<void, Lost>> first_of(
 
 std::shared_ptr<Core> Core::open(std::string url, std::string instance,
                                  OpenOptions const& options) {
-  auto core = std::make_unique<Core>(std::move(url), std::move(instance), options);
+  auto core = or_shortage(
+      "open", [&] { return std::make_unique<Core>(std::move(url), std::move(instance), options); });
   // In a forked child the threads to join do not exist: the child leaves its copy alone.
   return {core.release(), [](Core* gone) {
             if (!gone->forked()) delete gone;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/core.hpp"
+#include "client/shortage.hpp"
 #include "contracts/migrations.hpp"
 
 #include <holt/migration.hpp>
 #include <holt/open.hpp>
 
 #include <cstdlib>
+#include <memory>
 #include <utility>
 
 namespace holt {
@@ -31,8 +33,8 @@ Holt open(std::string_view url, OpenOptions options) {
 }
 
 StoreMigrations migrate(std::string_view url, MigrateOptions options) {
-  RealEnv env;
-  return migrate_store(env, {first_of(url, "HOLT_STORE", "sqlite:"), "default"}, options.dry_run);
+  auto const env = client::or_shortage("open", [] { return std::make_unique<RealEnv>(); });
+  return migrate_store(*env, {first_of(url, "HOLT_STORE", "sqlite:"), "default"}, options.dry_run);
 }
 
 Holt::Holt(std::shared_ptr<client::Core> core) noexcept : core_(std::move(core)) {}

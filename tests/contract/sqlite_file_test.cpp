@@ -231,6 +231,23 @@ TEST_F(SqliteGone, WhoListensHearsOfItWithoutAsking) {
   EXPECT_THAT(heard.get(), HasSubstr("deleted or replaced"));
 }
 
+TEST_F(SqliteGone, WhoBeginsToListenHearsWhatHappenedBefore) {
+  auto const engine = opened();
+  fs::rename(file(), folder_.file("away.db"));
+  auto const other = open();
+  engine->signals().listen();
+  auto heard = reason_.get_future();
+  ASSERT_EQ(heard.wait_for(10s), std::future_status::ready);
+}
+
+TEST_F(SqliteGone, WhoBeginsToListenHearsThatTheFolderIsGone) {
+  auto const engine = opened();
+  fs::remove_all(folder_.path());
+  EXPECT_THROW(engine->signals().listen(), EngineError);
+  auto heard = reason_.get_future();
+  ASSERT_EQ(heard.wait_for(10s), std::future_status::ready);
+}
+
 TEST_F(SqliteGone, ATouchedFileIsNotGone) {
   auto const engine = opened();
   engine->signals().listen();

@@ -34,10 +34,7 @@ void Checker::object(Ledger::Objection objection) {
 void Checker::answered(LeaseRequest const& request, std::expected<LeaseGrant, Busy> const& answer,
                        Nanos started) {
   if (!answer) {
-    auto& waiting = line(request.names.front()).waiting;
-    if (answer.error().place > 0 && std::ranges::find(waiting, request.owner) == waiting.end()) {
-      waiting.push_back(request.owner);
-    }
+    waits(line(request.names.front()), request, answer.error());
     return;
   }
   if (answer->fences.size() != request.names.size()) {
@@ -49,14 +46,44 @@ void Checker::answered(LeaseRequest const& request, std::expected<LeaseGrant, Bu
   }
 }
 
+/// Who is answered Busy hears to whom the name was offered, if it was: also when this very question
+/// found the lease ended.
+void Checker::waits(Line& line, LeaseRequest const& request, Busy const& answer) {
+  auto const is_in_line = [&line](Owner const& owner) {
+    return std::ranges::find(line.waiting, owner, &Waiter::owner) != line.waiting.end();
+  };
+  if (is_in_line(answer.holder)) {
+    if (options_.calm && !line.offered) check_order(request.names.front(), line, answer.holder);
+    served(line, answer.holder);
+    line.offered = answer.holder;
+  }
+  if (answer.place == 0 || is_in_line(request.owner)) return;
+  if (request.priority != LeaseRequest::usual_priority) line.ranked = true;
+  auto const next = std::ranges::upper_bound(line.waiting, request.priority, {}, &Waiter::priority);
+  line.waiting.insert(next, {request.owner, request.priority});
+}
+
+void Checker::served(Line& line, Owner const& owner) {
+  std::erase_if(line.waiting, [&owner](Waiter const& waiter) { return waiter.owner == owner; });
+}
+
+/// As the store does when a name becomes free: later comers do not change it, whoever they are.
+void Checker::offer(Line& line) {
+  line.offered.reset();
+  if (line.waiting.empty()) return;
+  line.offered = line.waiting.front().owner;
+  line.waiting.pop_front();
+}
+
 void Checker::granted(LeaseRequest const& request, Name const& name, Fence fence, Nanos started) {
   object(ledger_.granted(request, name, fence, started, world_.now()));
   auto& line = this->line(name);
   if (line.holder == request.owner && line.last == fence) return;
   ++grants_;
-  bool const in_order = request.priority == LeaseRequest::usual_priority;
-  if (options_.calm && in_order) check_order(name, line, request.owner);
-  std::erase(line.waiting, request.owner);
+  if (options_.calm) check_order(name, line, request.owner);
+  served(line, request.owner);
+  line.offered.reset();
+  line.certain = true;
   line.free_since.reset();
   line.last = fence;
   line.holder = request.owner;
@@ -80,11 +107,14 @@ void Checker::breaking(BreakRequest const& request) {
   if (request.now) ledger_.freeing(request.name);
 }
 
-/// Without faults: first come, first served, and promptly.
+/// Without faults: first come, first served within a priority, and promptly.
 void Checker::check_order(Name const& name, Line& line, Owner const& owner) {
-  if (!line.waiting.empty() && line.waiting.front() != owner) {
-    violated(fmt::format("first come, first served: {} got {} although {} waited longer",
-                         owner.text(), name.text(), line.waiting.front().text()));
+  auto const first = line.offered           ? line.offered
+                     : line.waiting.empty() ? std::optional<Owner>()
+                                            : line.waiting.front().owner;
+  if (line.certain && first && *first != owner) {
+    violated(fmt::format("first come, first served: {} got {} although {} was before it",
+                         owner.text(), name.text(), first->text()));
   }
   if (line.free_since && world_.now() - *line.free_since > handover) {
     violated(fmt::format("prompt hand-over: {} was free for {} ms before {} had it", name.text(),
@@ -96,10 +126,18 @@ void Checker::check_order(Name const& name, Line& line, Owner const& owner) {
 void Checker::released(Name const& name, Owner const& owner,
                        std::expected<void, Lost> const& answer) {
   auto& line = this->line(name);
-  std::erase(line.waiting, owner);
+  bool const ended = !answer && answer.error().reason == LossReason::expired;
+  bool const had = line.holder == owner && line.occupied && (answer || ended);
+  bool const was_offered = line.offered == owner;
+  auto const stood = line.waiting.size();
+  served(line, owner);
   if (answer && line.holder == owner) line.occupied = false;
   line.free_since.reset();
   if (answer && !line.occupied && !line.waiting.empty()) line.free_since = world_.now();
+  if (had || was_offered) offer(line);
+  // The store may have found the lease ended and offered it to the next, whom we do not hear of:
+  // it is the first in line, unless somebody comes who goes before.
+  if (stood != line.waiting.size() && !had && !was_offered) line.certain = !line.ranked;
 }
 
 void Checker::broke(BreakRequest const& request, BreakResult answer) {
@@ -109,10 +147,23 @@ void Checker::broke(BreakRequest const& request, BreakResult answer) {
   if (answer != BreakResult::freed) return;
   if (request.now) line.excused = line.last;
   // Taken from its holder, or from the waiter it was offered to, who has to start again.
-  if (!line.occupied && !line.waiting.empty()) line.waiting.pop_front();
   line.occupied = false;
   line.free_since.reset();
   if (!line.waiting.empty()) line.free_since = world_.now();
+  offer(line);
+}
+
+void Checker::power_cut() {
+  ledger_.power_cut(world_.now());
+  believers_.clear();
+  former_.clear();
+  for (auto& [name, line] : lines_) {
+    line.occupied = false;
+    line.waiting.clear();
+    line.offered.reset();
+    line.certain = true;
+    line.free_since.reset();
+  }
 }
 
 /// Who believes to hold a name is whom the store shows.

@@ -38,6 +38,8 @@ class Checker {
   void released(Name const& name, Owner const& owner, std::expected<void, Lost> const& answer);
   void broke(BreakRequest const& request, BreakResult answer);
   void found(Name const& name, std::optional<LeaseInfo> const& answer);
+  /// Every process is gone, and so is every lease; the register is elsewhere and remembers.
+  void power_cut();
 
   // What a client sees. -------------------------------------------------------------------------
 
@@ -73,13 +75,20 @@ class Checker {
   /// How long after a loss its owner may not have been told.
   static constexpr Nanos tell_within = std::chrono::milliseconds(50);
 
+  struct Waiter {
+    Owner owner;
+    std::int32_t priority;
+  };
   struct Line {
-    Fence last;             ///< the highest fence granted
-    Owner holder;           ///< to whom
-    bool occupied = false;  ///< who has not released it
-    Fence excused;          ///< this and lower fences were freed by force
-    Fence register_fence;   ///< the highest the register has seen
-    std::deque<Owner> waiting;
+    Fence last;                    ///< the highest fence granted
+    Owner holder;                  ///< to whom
+    bool occupied = false;         ///< who has not released it
+    Fence excused;                 ///< this and lower fences were freed by force
+    Fence register_fence;          ///< the highest the register has seen
+    std::deque<Waiter> waiting;    ///< as they are to be served
+    std::optional<Owner> offered;  ///< who waited, and is to confirm
+    bool ranked = false;           ///< not all have the same priority
+    bool certain = true;           ///< no offer can have been made that nobody saw
     std::optional<Nanos> free_since;
   };
   struct Believer {
@@ -93,6 +102,9 @@ class Checker {
   Line& line(Name const& name) { return lines_[name.text()]; }
   void granted(LeaseRequest const& request, Name const& name, Fence fence, Nanos started);
   void object(Ledger::Objection objection);
+  void waits(Line& line, LeaseRequest const& request, Busy const& answer);
+  void served(Line& line, Owner const& owner);
+  void offer(Line& line);
   void check_order(Name const& name, Line& line, Owner const& owner);
   void look_at(Believer& believer);
   [[nodiscard]] Nanos end_of(Believer const& believer) const;

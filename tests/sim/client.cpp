@@ -37,6 +37,7 @@ struct Client::Round {
   Nanos hold{};
   Nanos cancel_after{};  ///< zero: not
   bool renew = true;
+  std::int32_t priority = LeaseRequest::usual_priority;
   bool sure = false;  ///< the world is healthy: it must work
   Nanos began{};
   Nanos stood_still{};
@@ -46,6 +47,7 @@ Client::Client(Tools tools, std::string const& name)
     : tools_(tools),
       world_(tools.env.world()),
       random_(tools.options.seed, "client " + name),
+      ranks_(tools.options.seed, "priorities of " + name),
       name_(name) {}
 
 void Client::say(std::string const& text) {
@@ -89,6 +91,9 @@ Client::Round Client::choose() {
   if (options.cancels && random_.chance(30 * percent)) {
     round.cancel_after = random_.between(milliseconds(1), options.longest_ttl * 2);
   }
+  if (options.priorities && ranks_.chance(50 * percent)) {
+    round.priority = static_cast<std::int32_t>(ranks_.between(1, 10));
+  }
   round.sure = tools_.phase.healed;
   if (round.sure) {
     round.patience = seconds(2);
@@ -116,6 +121,7 @@ LockRequest Client::request_of(Round const& round) {
   request.give_up = tools_.env.now() + (request.wait ? round.wait : round.patience);
   request.patience = round.patience;
   request.renew_every = round.renew ? usual_renewal : never_renewed;
+  request.priority = round.priority;
   request.note = name_;
   if (round.cancel_after > Nanos{}) {
     std::stop_source source;

@@ -72,6 +72,7 @@ class Client {
   Tools tools_;
   World& world_;
   Random random_;
+  Random ranks_;
   std::string name_;
   bool dead_ = false;
   int sure_rounds_ = 2;

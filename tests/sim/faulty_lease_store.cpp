@@ -114,6 +114,10 @@ void FaultyLeaseStore::send(std::shared_ptr<Exchange<Answer>> exchange, Plan pla
     last_arrival_ = arrival;
   }
   world_.schedule(store_env_.node(), arrival, [this, exchange, plan] {
+    if (store_lost_) {
+      --under_way_;
+      return;
+    }
     auto const done = [this](std::exception_ptr error) {
       --under_way_;
       if (error) std::rethrow_exception(error);
@@ -199,6 +203,7 @@ asio::awaitable<std::expected<LeaseGrant, Busy>> FaultyLeaseStore::seen_acquire(
     LeaseRequest request, Instant deadline) {
   auto const started = world_.now();
   auto answer = co_await store_.acquire(request, deadline);
+  if (store_lost_) co_return answer;
   if (answer) {
     say(fmt::format("store grants {} to {} with fence {}", request.names.front().text(),
                     request.owner.text(), answer->fences.front().value()));
@@ -214,6 +219,7 @@ asio::awaitable<std::vector<std::expected<void, Lost>>> FaultyLeaseStore::seen_r
     std::vector<LeaseRenewal> renewals, Instant deadline) {
   auto const started = world_.now();
   auto answers = co_await store_.renew(renewals, deadline);
+  if (store_lost_) co_return answers;
   for (std::size_t i = 0; i < answers.size(); ++i) {
     say(fmt::format("store renews {} of {} for {} ms: {}", renewals[i].name.text(),
                     renewals[i].owner.text(), renewals[i].ttl / std::chrono::milliseconds(1),
@@ -227,6 +233,7 @@ asio::awaitable<std::expected<void, Lost>> FaultyLeaseStore::seen_release(Name n
                                                                           Instant deadline) {
   checker_.releasing(name, owner);
   auto answer = co_await store_.release(name, owner, deadline);
+  if (store_lost_) co_return answer;
   say(fmt::format("store releases {} of {}: {}", name.text(), owner.text(),
                   answer ? "done" : to_string(answer.error().reason)));
   checker_.released(name, owner, answer);
@@ -236,6 +243,7 @@ asio::awaitable<std::expected<void, Lost>> FaultyLeaseStore::seen_release(Name n
 asio::awaitable<BreakResult> FaultyLeaseStore::seen_break(BreakRequest request, Instant deadline) {
   checker_.breaking(request);
   auto const answer = co_await store_.break_lease(request, deadline);
+  if (store_lost_) co_return answer;
   say(fmt::format("store breaks {}: {}", request.name.text(), to_string(answer)));
   checker_.broke(request, answer);
   co_return answer;
@@ -243,6 +251,7 @@ asio::awaitable<BreakResult> FaultyLeaseStore::seen_break(BreakRequest request, 
 
 asio::awaitable<std::optional<LeaseInfo>> FaultyLeaseStore::seen_find(Name name, Instant deadline) {
   auto answer = co_await store_.find(name, deadline);
+  if (store_lost_) co_return answer;
   checker_.found(name, answer);
   co_return answer;
 }

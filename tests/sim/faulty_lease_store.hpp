@@ -44,6 +44,8 @@ class FaultyLeaseStore final : public LeaseStore {
   void cut(bool off) { cut_ = off; }
   /// The node has crashed: its calls fail at once, nothing is sent any more.
   void unplug() { unplugged_ = true; }
+  /// And so has the store: what was on its way is lost, what it still decides counts for nothing.
+  void lose_store() { store_lost_ = true; }
   /// From here on only ordinary delays.
   void heal() {
     faults_ = FaultOptions{};
@@ -98,6 +100,7 @@ class FaultyLeaseStore final : public LeaseStore {
   std::function<void()> on_call_;
   bool cut_ = false;
   bool unplugged_ = false;
+  bool store_lost_ = false;
   int under_way_ = 0;
   Nanos last_arrival_{};  ///< at the store, of what was sent in order
 };

@@ -72,4 +72,13 @@ void Ledger::freeing(Name const& name) {
 
 void Ledger::freed(Name const& name) { --entries_[name.text()].being_freed; }
 
+void Ledger::power_cut(Nanos now) {
+  for (auto& [name, entry] : entries_) {
+    entry.let_go = true;
+    entry.not_before = std::min(entry.not_before, now);
+    entry.not_after = std::min(entry.not_after, now);
+    entry.being_freed = 0;
+  }
+}
+
 }  // namespace holt::sim

@@ -31,6 +31,8 @@ class Ledger {
   /// A break that frees at once has reached the store; it has been answered.
   void freeing(Name const& name);
   void freed(Name const& name);
+  /// The store's machine lost its power: every grant ended `now`. Fences grow all the same.
+  void power_cut(Nanos now);
 
  private:
   struct Entry {

@@ -64,6 +64,11 @@ void Node::crash() {
   if (voter_) voter_->die();
 }
 
+void Node::lose_power() {
+  if (!crashed_) crash();
+  link_.lose_store();
+}
+
 void Node::heal() {
   around_.world.resume(id_);
   link_.cut(false);

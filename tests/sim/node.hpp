@@ -36,6 +36,8 @@ class Node {
   void start_clients();
   /// From here on nothing of it is seen or heard; what it sent may still arrive.
   void crash();
+  /// The same with the machine that the store is on.
+  void lose_power();
   /// From here on only ordinary delays.
   void heal();
   /// Lets clients and loops come to their end; closed() tells when they have.

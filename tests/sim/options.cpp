@@ -59,6 +59,14 @@ void choose_node_faults(Random& random, FaultOptions& faults, Nanos ttl) {
   if (random.chance(half)) faults.lateness = random.between(milliseconds(0), milliseconds(20));
 }
 
+/// From a source of their own: they came later, and the seeds without them stay as they were.
+void choose_power_cuts(std::uint64_t seed, FaultOptions& faults) {
+  Random random(seed, "power");
+  if (!random.chance(half / 2)) return;
+  faults.power_cut_every = random.between(seconds(5), seconds(25));
+  faults.unsynced = random.between(Nanos(1), seconds(3));
+}
+
 void choose_work(Random& random, Options& options) {
   options.nodes = static_cast<std::uint32_t>(random.between(3, 5));
   options.clients = static_cast<std::uint32_t>(random.between(1, 3));
@@ -82,6 +90,7 @@ Options options_of(std::uint64_t seed) {
   options.seed = seed;
   options.calm = random.chance(half / 2);
   options.elections = Random(seed, "elections").chance(half);
+  options.priorities = Random(seed, "priorities").chance(half);
   choose_work(random, options);
   auto& faults = options.faults;
   choose_clocks(random, faults);
@@ -89,6 +98,7 @@ Options options_of(std::uint64_t seed) {
   if (options.calm) return options;
   choose_link_faults(random, faults, options.longest_ttl);
   choose_node_faults(random, faults, options.longest_ttl);
+  choose_power_cuts(seed, faults);
   return options;
 }
 
@@ -110,6 +120,7 @@ std::string describe(Options const& options) {
   add("breaks_now", options.breaks_now);
   add("extends", options.extends);
   add("cancels", options.cancels);
+  add("priorities", options.priorities);
   add("strangers", options.strangers);
   add("elections", options.elections);
   add("delay_us", faults.delay / microseconds(1));
@@ -129,6 +140,8 @@ std::string describe(Options const& options) {
   add("pause_at_call_ppm", faults.pause_at_call);
   if (faults.pause_every > Nanos{} || faults.pause_at_call > 0) add_ms("pause_ms", faults.pause);
   add_ms("crash_every_ms", faults.crash_every);
+  add_ms("power_cut_every_ms", faults.power_cut_every);
+  if (faults.power_cut_every > Nanos{}) add_ms("unsynced_ms", faults.unsynced);
   add_ms("cut_every_ms", faults.cut_every);
   if (faults.cut_every > Nanos{}) add_ms("cut_ms", faults.cut);
   add_ms("stall_every_ms", faults.stall_every);

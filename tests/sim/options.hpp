@@ -30,7 +30,9 @@ struct FaultOptions {
   Nanos pause{};                    ///< longest
   std::uint32_t pause_at_call = 0;  ///< a node is paused soon after it asked the store something
   Nanos crash_every{};
-  Nanos cut_every{};  ///< a node cannot reach the store for a while
+  Nanos power_cut_every{};  ///< all nodes and the store's machine; the last commits are lost
+  Nanos unsynced{};         ///< how old the disk's state may be then
+  Nanos cut_every{};        ///< a node cannot reach the store for a while
   Nanos cut{};
   Nanos stall_every{};  ///< the store stands still for a while
   Nanos stall{};
@@ -54,8 +56,9 @@ struct Options {
   bool breaks_now = false;  ///< the unsafe kind too
   bool extends = false;
   bool cancels = false;
-  bool elections = false;  ///< each node stands for one
-  bool strangers = false;  ///< somebody releases and renews what is not his
+  bool priorities = false;  ///< some stand in line before others
+  bool elections = false;   ///< each node stands for one
+  bool strangers = false;   ///< somebody releases and renews what is not his
 };
 
 [[nodiscard]] Options options_of(std::uint64_t seed);

@@ -25,10 +25,12 @@ namespace {
 namespace fs = std::filesystem;
 namespace db = holt::sqlite;
 
+}  // namespace
+
 /// A folder that goes with its owner; in memory where the system has such a place.
-class Folder {
+class RealStore::Disk {
  public:
-  Folder() {
+  Disk() {
     std::string pattern = ::access("/dev/shm", W_OK) == 0 ? std::string("/dev/shm")
                                                           : fs::temp_directory_path().string();
     pattern += "/holt-sim-XXXXXX";
@@ -37,12 +39,19 @@ class Folder {
     }
     path_ = pattern;
   }
-  ~Folder() {
+  /// A copy. Between two events no transaction is open, so it is one of a moment. Without the -shm
+  /// file, which is no part of what is stored, and the gate, which has no content. (Reading the
+  /// file drops the locks that SQLite has on it; here nobody competes for them.)
+  explicit Disk(Disk const& other) : Disk() {
+    for (auto const* const end : {"", "-wal"}) {
+      if (fs::exists(other.file() + end)) fs::copy_file(other.file() + end, file() + end);
+    }
+  }
+  ~Disk() {
     std::error_code ignored;
     fs::remove_all(path_, ignored);
   }
-  Folder(Folder const&) = delete;
-  Folder& operator=(Folder const&) = delete;
+  Disk& operator=(Disk const&) = delete;
 
   [[nodiscard]] std::string file() const { return (path_ / "store.db").string(); }
 
@@ -50,19 +59,18 @@ class Folder {
   fs::path path_;
 };
 
-}  // namespace
-
 struct RealStore::Parts {
-  Parts(SimEnv& of, SignalBus& signals)
+  Parts(SimEnv& of, SignalBus& signals, std::unique_ptr<Disk> on)
       : env(of),
-        place(db::prepare({folder.file(), db::Sync::normal})),
+        disk(std::move(on)),
+        place(db::prepare({disk->file(), db::Sync::normal})),
         file(env, place.path),
         writer(env, file, place, db::open_store(env, place)),
         reader(env, file),
         leases(env, writer, reader, signals, "sim") {}
 
   SimEnv& env;
-  Folder folder;
+  std::unique_ptr<Disk> disk;
   db::Place place;
   db::StoreFile file;
   db::Writer writer;
@@ -70,12 +78,17 @@ struct RealStore::Parts {
   db::SqliteLeaseStore leases;
 };
 
-RealStore::RealStore(SimEnv& env, SignalBus& signals)
-    : parts_(std::make_unique<Parts>(env, signals)) {}
+RealStore::RealStore(SimEnv& env, SignalBus& signals, std::shared_ptr<Disk const> disk)
+    : parts_(std::make_unique<Parts>(
+          env, signals, disk ? std::make_unique<Disk>(*disk) : std::make_unique<Disk>())) {}
 
 RealStore::~RealStore() = default;
 
 LeaseStore& RealStore::leases() { return parts_->leases; }
+
+std::shared_ptr<RealStore::Disk const> RealStore::disk() const {
+  return std::make_shared<Disk const>(*parts_->disk);
+}
 
 std::string RealStore::leftovers() {
   static constexpr std::string_view rows =

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// RealStore: the product's own SQLite lease store in a fresh file in memory, on simulated time.
+// RealStore: the product's own SQLite lease store in a file in memory, on simulated time.
+//
+// A disk is what a power cut leaves: the files as they were after one of the last commits. A store
+// that commits leases without waiting for the disk comes back as that, and not as it was.
 
 #include "contracts/env.hpp"
 #include "contracts/lease_store.hpp"
@@ -14,12 +17,18 @@ namespace holt::sim {
 
 class RealStore {
  public:
-  RealStore(SimEnv& env, SignalBus& signals);
+  class Disk;
+
+  /// On a fresh disk, or on the one that an earlier store left.
+  RealStore(SimEnv& env, SignalBus& signals, std::shared_ptr<Disk const> disk = nullptr);
   ~RealStore();
   RealStore(RealStore const&) = delete;
   RealStore& operator=(RealStore const&) = delete;
 
   [[nodiscard]] LeaseStore& leases();
+
+  /// What would be found if the power went off now and every commit had reached the disk.
+  [[nodiscard]] std::shared_ptr<Disk const> disk() const;
 
   /// The rows that are still in the tables of leases and waiters; empty when there are none.
   [[nodiscard]] std::string leftovers();

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
 
 namespace holt::sim {
@@ -21,10 +22,28 @@ using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-constexpr std::size_t most_nodes = 12;
+constexpr std::size_t most_nodes = 12;  // of one boot
+constexpr std::size_t most_boots = 3;
 constexpr std::uint64_t most_steps = 5'000'000;
 /// Everything must be over this long after healing.
 constexpr minutes most_recovery{5};
+
+/// What the store runs on, from one boot to the next.
+struct Machine {
+  Machine(World& world, SignalHub& hub, Options const& options, std::size_t boot, Skew skew,
+          std::shared_ptr<RealStore::Disk const> disk)
+      : id(world.add_node(boot == 1 ? "store" : fmt::format("store-{}", boot))),
+        env(world, id, skew, options.seed),
+        bus(hub, world, id) {
+    env.block_for(options.disk);
+    env.boot_as(fmt::format("boot-{}", boot));
+    store.emplace(env, bus, std::move(disk));
+  }
+  NodeId id;
+  SimEnv env;
+  SimSignalBus bus;
+  std::optional<RealStore> store;  ///< always there
+};
 
 class Simulation {
  public:
@@ -35,6 +54,7 @@ class Simulation {
   [[nodiscard]] bool ended() const;
 
  private:
+  void boot(Skew skew, std::shared_ptr<RealStore::Disk const> disk);
   void add_node();
   Skew draw_skew();
   /// Calls `fault` again and again, about every `mean`, as long as the storm lasts.
@@ -46,6 +66,8 @@ class Simulation {
   void pause_at_call(Node& node);
   void cut_one();
   void crash_one();
+  void plan_power_cut();
+  void cut_power(std::shared_ptr<RealStore::Disk const> disk);
   void stall_store();
   void step_wall();
   void heal();
@@ -60,19 +82,21 @@ class Simulation {
   asio::awaitable<void> disappear(Name name);
   asio::awaitable<void> take_and_release(Name name);
   void end();
+  [[nodiscard]] Machine& machine() { return *machines_.back(); }
+  [[nodiscard]] LeaseStore& leases() { return machine().store->leases(); }
 
   Options const options_;
   World world_;
   Random random_;
   Checker checker_;
   Phase phase_;
-  NodeId store_id_;
   SignalHub hub_;
-  SimEnv store_env_;
-  SimSignalBus store_bus_;
-  RealStore store_;
+  /// One per boot, the last is the one in use. What was under way on the others comes to its end
+  /// there, on a disk that nobody sees again.
+  std::vector<std::unique_ptr<Machine>> machines_;
   std::vector<std::unique_ptr<Node>> nodes_;
-  int errands_ = 0;  ///< of our own at the store, under way
+  std::size_t nodes_before_ = 0;  ///< of earlier boots
+  int errands_ = 0;               ///< of our own at the store, under way
 };
 
 NodeId add_outside(World& world) { return world.add_node("world"); }
@@ -83,12 +107,14 @@ Simulation::Simulation(Options const& options)
       random_(options.seed, "nemesis"),
       checker_(world_, options_),
       phase_{.outside = add_outside(world_)},
-      store_id_(world_.add_node("store")),
-      hub_(world_, options_.faults, options.seed),
-      store_env_(world_, store_id_, Skew{}, options.seed),
-      store_bus_(hub_, world_, store_id_),
-      store_(store_env_, store_bus_) {
-  store_env_.block_for(options.disk);
+      hub_(world_, options_.faults, options.seed) {
+  boot(Skew{}, nullptr);
+}
+
+void Simulation::boot(Skew skew, std::shared_ptr<RealStore::Disk const> disk) {
+  machines_.push_back(std::make_unique<Machine>(world_, hub_, options_, machines_.size() + 1, skew,
+                                                std::move(disk)));
+  nodes_before_ = nodes_.size();
 }
 
 Skew Simulation::draw_skew() {
@@ -100,9 +126,9 @@ Skew Simulation::draw_skew() {
 }
 
 void Simulation::add_node() {
-  if (nodes_.size() >= most_nodes) return;
+  if (nodes_.size() - nodes_before_ >= most_nodes) return;
   auto const id = world_.add_node(fmt::format("n{}", nodes_.size() + 1));
-  Surroundings const around{world_, hub_, store_env_, store_.leases(), checker_, options_, phase_};
+  Surroundings const around{world_, hub_, machine().env, leases(), checker_, options_, phase_};
   nodes_.push_back(std::make_unique<Node>(around, id, draw_skew()));
   if (phase_.healed) nodes_.back()->heal();
   if (options_.faults.pause_at_call > 0) {
@@ -127,6 +153,7 @@ void Simulation::start_faults() {
   repeat(faults.pause_every / each, [this] { pause_one(); });
   repeat(faults.cut_every / each, [this] { cut_one(); });
   repeat(faults.crash_every / each, [this] { crash_one(); });
+  repeat(faults.power_cut_every, [this] { plan_power_cut(); });
   repeat(faults.stall_every, [this] { stall_store(); });
   repeat(seconds(3), [this] { step_wall(); });
   world_.schedule(phase_.outside, options_.storm, [this] { heal(); });
@@ -177,11 +204,31 @@ void Simulation::crash_one() {
   world_.schedule(phase_.outside, world_.now() + back_after, [this] { add_node(); });
 }
 
+/// What is committed after this moment is lost.
+void Simulation::plan_power_cut() {
+  auto const when = world_.now() + random_.between(Nanos{}, options_.faults.unsynced);
+  if (machines_.size() >= most_boots || when >= options_.storm) return;
+  world_.schedule(phase_.outside, when,
+                  [this, boots = machines_.size(), disk = machine().store->disk()] {
+                    if (machines_.size() == boots) cut_power(disk);
+                  });
+}
+
+/// Every process is gone. The next boot's clock starts over, perhaps before where the last one was.
+void Simulation::cut_power(std::shared_ptr<RealStore::Disk const> disk) {
+  world_.say(phase_.outside, "power cut");
+  for (auto const& node : nodes_) node->lose_power();
+  checker_.power_cut();
+  boot(Skew{.offset = random_.between(seconds(1), std::chrono::hours(48))}, std::move(disk));
+  for (std::uint32_t i = 0; i < options_.nodes; ++i) add_node();
+}
+
 void Simulation::stall_store() {
   auto const how_long = random_.between(milliseconds(1), options_.faults.stall);
-  if (world_.state(store_id_) != World::State::running) return;
-  world_.pause(store_id_);
-  world_.schedule(phase_.outside, world_.now() + how_long, [this] { world_.resume(store_id_); });
+  auto const id = machine().id;
+  if (world_.state(id) != World::State::running) return;
+  world_.pause(id);
+  world_.schedule(phase_.outside, world_.now() + how_long, [this, id] { world_.resume(id); });
 }
 
 /// Not in the trace: it must change nothing, but for the first fence, which starts at the wall
@@ -191,7 +238,7 @@ void Simulation::step_wall() {
   Random steps(options_.seed + static_cast<std::uint64_t>(world_.now().count()), "wall");
   auto const by = steps.between(-std::chrono::hours(1), std::chrono::hours(1));
   auto const which = steps.between(0, std::ssize(nodes_));
-  auto& env = which == 0 ? store_env_ : nodes_[static_cast<std::size_t>(which - 1)]->env();
+  auto& env = which == 0 ? machine().env : nodes_[static_cast<std::size_t>(which - 1)]->env();
   env.step_wall(by);
 }
 
@@ -199,7 +246,7 @@ void Simulation::heal() {
   world_.say(phase_.outside, "healed");
   phase_.healed = true;
   hub_.heal();
-  world_.resume(store_id_);
+  for (auto const& machine : machines_) world_.resume(machine->id);
   for (auto const& node : nodes_) {
     if (!node->crashed()) node->heal();
   }
@@ -251,7 +298,7 @@ void Simulation::check_nothing_left() {
   go_on_until([this] { return nothing_under_way(); }, world_.now() + minutes(1),
               "the store answers every request");
   if (checker_.violation()) return;
-  auto const left = store_.leftovers();
+  auto const left = machine().store->leftovers();
   if (!left.empty()) checker_.violated("nothing stays behind in the store: " + left);
 }
 
@@ -265,7 +312,7 @@ void Simulation::for_each_name(std::function<asio::awaitable<void>(Name)> const&
       if (error) std::rethrow_exception(error);
       --errands_;
     };
-    asio::co_spawn(store_env_.executor(), work(name), done);
+    asio::co_spawn(machine().env.executor(), work(name), done);
   }
 }
 
@@ -274,34 +321,34 @@ Owner Simulation::passer_by() {
 }
 
 asio::awaitable<void> Simulation::disappear(Name name) {
-  auto const deadline = store_env_.now() + seconds(1);
+  auto const deadline = machine().env.now() + seconds(1);
   for (int i = 0; i < 3; ++i) {
     LeaseRequest request({name}, passer_by(), options_.longest_ttl);
     request.stand_in_line = true;
     request.ticket_ttl = options_.longest_ttl * 2;
     [[maybe_unused]] std::expected<LeaseGrant, Busy> const granted =
-        co_await store_.leases().acquire(std::move(request), deadline);
+        co_await leases().acquire(std::move(request), deadline);
   }
 }
 
 asio::awaitable<void> Simulation::take_and_release(Name name) {
   auto const owner = passer_by();
-  auto const deadline = store_env_.now() + seconds(1);
+  auto const deadline = machine().env.now() + seconds(1);
   LeaseRequest request({name}, owner, seconds(1));
   std::expected<LeaseGrant, Busy> const granted =
-      co_await store_.leases().acquire(std::move(request), deadline);
+      co_await leases().acquire(std::move(request), deadline);
   if (!granted) {
     checker_.violated(fmt::format("{} is free in the end, not held by {}", name.text(),
                                   granted.error().holder.text()));
   }
   [[maybe_unused]] std::expected<void, Lost> const released =
-      co_await store_.leases().release(name, owner, deadline);
+      co_await leases().release(name, owner, deadline);
 }
 
 /// Everything comes to its end, cut off from everything; nothing is judged any more.
 void Simulation::end() {
   phase_.ending = true;
-  world_.resume(store_id_);
+  for (auto const& machine : machines_) world_.resume(machine->id);
   for (auto const& node : nodes_) node->unplug();
   for (auto const& node : nodes_) node->close();
   auto const last_step = world_.steps() + most_steps;

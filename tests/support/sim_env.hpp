@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 
 namespace holt::sim {
 
@@ -26,7 +27,7 @@ class SimEnv final : public Env {
   [[nodiscard]] Instant now() const override { return at(world_.now()); }
   [[nodiscard]] std::chrono::system_clock::time_point wall() const override;
   std::uint64_t random() override { return random_.next(); }
-  [[nodiscard]] std::string boot_id() const override { return "sim-boot"; }
+  [[nodiscard]] std::string boot_id() const override { return boot_id_; }
   TimerId call_at(Instant when, Task task) override;
   void cancel(TimerId timer) override;
   [[nodiscard]] asio::any_io_executor executor() override { return world_.executor(node_); }
@@ -43,6 +44,8 @@ class SimEnv final : public Env {
   [[nodiscard]] Nanos true_time(Instant shown) const;
 
   void step_wall(Nanos by) { wall_offset_ += by; }
+  /// Which boot of its machine the node runs in; "sim-boot" unless told.
+  void boot_as(std::string boot_id) { boot_id_ = std::move(boot_id); }
   void be_late(Nanos lateness) { lateness_ = lateness; }
   /// Blocking work is another thread's from here on, and starts this much later. Zero: it is done
   /// where it is asked for.
@@ -56,6 +59,7 @@ class SimEnv final : public Env {
   Skew skew_;
   Nanos lateness_;
   Nanos wall_offset_;
+  std::string boot_id_ = "sim-boot";
   Nanos blocking_delay_{};
   Nanos user_busy_until_{};  ///< the user's callbacks run one after the other
   Random random_;

@@ -20,6 +20,7 @@ constexpr std::string_view own_counters = "the layout has a counter for each nam
 std::vector<Exclusion> not_in_syncguard() {
   return {
       {"LeaseLine.*", no_line},
+      {"LockLine.*", no_line},
       {"Elections.*", no_line},
       {"Pollings.*", no_note},
       {"SignalTest.*", no_line},

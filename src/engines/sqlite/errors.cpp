@@ -107,7 +107,8 @@ EngineError system_error(int number, std::string_view operation, std::string_vie
                          "the file system is read-only; choose another place: "
                          "--store sqlite:///path/to/holt.db");
     default:
-      return store_error(ErrorCode::service_unavailable, operation, reason);
+      return store_error(ErrorCode::service_unavailable, operation, reason,
+                         "choose another place: --store sqlite:///path/to/holt.db");
   }
 }
 

@@ -114,13 +114,13 @@ std::string const& SqliteSignalBus::inbox() const { return state_->inbox; }
 void SqliteSignalBus::listen() {
   std::scoped_lock const lock(state_->listen_mutex);
   if (state_->socket) return;
+  file_.watch();  // first: with the store's folder gone there is no place for a socket
   int const fd = state_->folder.bind(state_->inbox);
   state_->queue_length = kernel_queue_length();
   state_->listens = true;
   state_->socket = std::make_unique<Readable>(state_->env.executor(), fd,
                                               [state = state_.get(), fd] { state->receive(fd); });
   state_->folder.sweep(max_swept);
-  file_.watch();
 }
 
 bool SqliteSignalBus::listening() const { return state_->listens; }

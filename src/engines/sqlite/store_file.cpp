@@ -145,6 +145,8 @@ void StoreFile::watch() {
     if (state_->gone || std::exchange(state_->watching, true)) return;
   }
   int const fd = make_watch(state_->path);
+  // From here on nothing is missed; what happened before is seen by looking.
+  if (state_->path_leads_elsewhere()) state_->lost();
   if (fd < 0) return;
   std::weak_ptr<State> const weak = state_;
   auto watched = std::make_unique<Readable>(state_->env.executor(), fd, [weak, fd] {

@@ -31,8 +31,8 @@ class StoreFile {
   /// Who to tell, once, on Env::executor(). Empty: nobody. Any thread.
   void on_gone(std::function<void(std::string reason)> gone);
 
-  /// Watches from here on, if the system has a watch left; without one check() has to do. Any
-  /// thread; cheap when it watches already.
+  /// Looks, and watches from here on, if the system has a watch left; without one check() has to
+  /// do. Any thread; cheap when it watches already.
   void watch();
 
  private:
