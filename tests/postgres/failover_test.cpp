@@ -66,7 +66,7 @@ TEST(PostgresFailover, AHolderGoesOnWhereItsLeaseReachedTheStandby) {
 TEST(PostgresFailover, AHolderThatReachesNobodyStopsBeforeTheNextIsGranted) {
   PostgresServer primary;
   PostgresServer standby(primary, "second");
-  auto const holder = open(primary.url());
+  auto holder = open(primary.url());
   auto const lock = holder.try_lock("a", {.ttl = 2s});
   ASSERT_TRUE(lock);
   ASSERT_TRUE(wait_until([&] {
@@ -75,7 +75,7 @@ TEST(PostgresFailover, AHolderThatReachesNobodyStopsBeforeTheNextIsGranted) {
   }));
   primary.kill();
   standby.promote();
-  auto const next = open(both(primary, standby));
+  auto next = open(both(primary, standby));
   auto const granted = next.lock("a", {.ttl = 2s, .wait = 60s});
   EXPECT_FALSE(lock->held()) << "two believe that they hold it";
   ASSERT_TRUE(granted);
