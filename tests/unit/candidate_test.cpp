@@ -18,6 +18,7 @@
 #include <atomic>
 #include <chrono>
 #include <future>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -182,27 +183,30 @@ TEST_F(CandidateTest, AStartDuringAStopBeginsANewTermAndDoesNotHideInTheOld) {
 }
 
 TEST_F(CandidateTest, AFailedElectionIsToldWithItsCauseAndTriedAgain) {
-  std::promise<void> failed;
-  std::vector<std::string> told;
-  std::atomic<bool> complete = false;
+  struct Diary {
+    std::vector<std::string> told;
+    std::promise<void> failed;
+    bool complete = false;
+  };
+  auto const diary = std::make_shared<Diary>();  // who is told outlives this function
   on_executor([&] {
     candidate_.events().add(
-        [&](ElectionEvent const& event) {
-          if (complete) return;
-          told.emplace_back(to_string(event.kind));
-          told.emplace_back(to_string(event.now));
+        [diary](ElectionEvent const& event) {
+          if (diary->complete) return;
+          diary->told.emplace_back(to_string(event.kind));
+          diary->told.emplace_back(to_string(event.now));
           if (event.kind != ElectionEventKind::election_failed) return;
-          told.push_back(event.cause);
-          complete = true;
-          failed.set_value();
+          diary->told.push_back(event.cause);
+          diary->complete = true;
+          diary->failed.set_value();
         },
         Election::Listen::in_turn);
   });
   store_.fails = true;
   on_executor([this] { candidate_.start(); });
-  failed.get_future().get();
-  EXPECT_THAT(told, ElementsAre("state_changed", "candidate", "state_changed", "follower",
-                                "election_failed", "follower", HasSubstr("nobody may")));
+  diary->failed.get_future().get();
+  EXPECT_THAT(diary->told, ElementsAre("state_changed", "candidate", "state_changed", "follower",
+                                       "election_failed", "follower", HasSubstr("nobody may")));
   store_.fails = false;
   EXPECT_TRUE(comes_true([&] { return candidate_.leading() != nullptr; }));
 }
