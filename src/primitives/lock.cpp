@@ -275,7 +275,9 @@ Instant Locks::next_look(LockRequest const& request, Attempt const& attempt) {
   auto look = now + request.ttl * looks;
   if (attempt.busy.place <= alert) {
     auto const before = static_cast<int>(std::max(attempt.busy.place, 1U)) - 1;
-    look = std::min(look, now + attempt.busy.expires_in + alert_step * before);
+    // From when we asked: the next question takes as long to get there as this one did, and the
+    // answer, behind which there may be a commit, is no part of it.
+    look = std::min(look, attempt.started + attempt.busy.expires_in + alert_step * before);
   }
   return std::min(look, request.give_up);
 }

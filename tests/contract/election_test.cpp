@@ -382,6 +382,21 @@ TEST_P(Elections, AnyoneMayAskTheLeaderToResign) {
   EXPECT_TRUE(leads(first));
 }
 
+TEST_P(Elections, TheShortestTtlIsRenewedInTime) {
+  auto election = holt_.election("e", {.ttl = 100ms});
+  election.start();
+  // Over five ttl in one term; a busy machine may need more than one try.
+  EXPECT_TRUE(comes_true([&] {
+    auto const term = election.term();
+    if (term == Fence()) return false;
+    auto const until = std::chrono::steady_clock::now() + 500ms;
+    while (election.term() == term && std::chrono::steady_clock::now() < until) {
+      std::this_thread::sleep_for(5ms);
+    }
+    return election.term() == term;
+  }));
+}
+
 TEST_P(Elections, ALockDelayKeepsEverybodyOutAfterALossAndNotAfterAStop) {
   std::promise<void> work_ends;
   auto const work_ended = work_ends.get_future().share();

@@ -4,6 +4,8 @@
 
 #include "postgres/caller.hpp"
 
+#include <holt/holt.hpp>
+
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -58,6 +60,27 @@ TEST(PostgresFailover, AHolderGoesOnWhereItsLeaseReachedTheStandby) {
   EXPECT_TRUE(caller.renew("a", owner));
   EXPECT_EQ(caller.find("a")->fence, fence);
   EXPECT_FALSE(caller.acquire("a", caller.owner()));
+}
+
+/// The lease is on the standby too, and nobody gets it before it has ended there.
+TEST(PostgresFailover, AHolderThatReachesNobodyStopsBeforeTheNextIsGranted) {
+  PostgresServer primary;
+  PostgresServer standby(primary, "second");
+  auto holder = open(primary.url());
+  auto const lock = holder.try_lock("a", {.ttl = 2s});
+  ASSERT_TRUE(lock);
+  ASSERT_TRUE(wait_until([&] {
+    return standby.query("SELECT to_regclass('holt.lease') IS NOT NULL") == "t" &&
+           standby.query("SELECT count(*) FROM holt.lease") == "1";
+  }));
+  primary.kill();
+  standby.promote();
+  auto next = open(both(primary, standby));
+  auto const granted = next.lock("a", {.ttl = 2s, .wait = 60s});
+  EXPECT_FALSE(lock->held()) << "two believe that they hold it";
+  ASSERT_TRUE(granted);
+  EXPECT_TRUE(lock->lost().stop_requested());
+  EXPECT_GT(granted->fence(), lock->fence());
 }
 
 /// Listings come from the standby, decisions never do.

@@ -2,9 +2,11 @@
 // Candidate: calls that come at the wrong moment. The store is a puppet, so that the moment can be
 // chosen; what an election promises otherwise is tested on every engine (tests/contract).
 
-#include "contracts/signal_handlers.hpp"
 #include "env/real_env.hpp"
 #include "primitives/election.hpp"
+#include "unit/own_signals.hpp"
+
+#include <holt/error.hpp>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -16,13 +18,17 @@
 #include <atomic>
 #include <chrono>
 #include <future>
+#include <memory>
+#include <string>
 #include <thread>
+#include <vector>
 
 namespace holt {
 namespace {
 
 using namespace std::chrono_literals;
 using testing::ElementsAre;
+using testing::HasSubstr;
 
 /// Grants whatever is asked for, when it is told to; or has the asker first in line.
 class PuppetStore final : public LeaseStore {
@@ -31,6 +37,7 @@ class PuppetStore final : public LeaseStore {
 
   std::atomic<bool> hesitates = false;
   std::atomic<bool> busy = false;
+  std::atomic<bool> fails = false;
   std::atomic<std::int32_t> priority = 0;  ///< of who asked last
   std::atomic<int> asked = 0;
   std::atomic<int> released = 0;
@@ -42,6 +49,10 @@ class PuppetStore final : public LeaseStore {
     auto const fence = static_cast<std::uint64_t>(++asked);
     if (hesitates) {
       [[maybe_unused]] bool const told = co_await gate_.wait_until(Instant::max());
+    }
+    if (fails) {
+      throw EngineError(ErrorCode::auth_failed, Outcome::not_applied, "puppet", "acquire",
+                        "nobody may", "ask somebody");
     }
     if (busy) {
       Busy told;
@@ -80,27 +91,6 @@ class PuppetStore final : public LeaseStore {
 
  private:
   Event gate_;
-};
-
-/// A bus with nobody else on it: what is said is heard here.
-class OwnSignals final : public SignalBus {
- public:
-  [[nodiscard]] std::string const& inbox() const override { return inbox_; }
-  void listen() override {}
-  [[nodiscard]] bool listening() const override { return true; }
-  Delivery send(std::string_view /*inbox*/, Signal const& signal) override {
-    publish(signal);
-    return Delivery::sent;
-  }
-  void publish(Signal const& signal) override { handlers_.dispatch(signal); }
-  Subscription subscribe(std::string topic, Handler handler) override {
-    return handlers_.subscribe(std::move(topic), std::move(handler));
-  }
-  void unsubscribe(Subscription subscription) override { handlers_.unsubscribe(subscription); }
-
- private:
-  std::string const inbox_ = "us";
-  SignalHandlers handlers_;
 };
 
 class CandidateTest : public testing::Test {
@@ -190,6 +180,35 @@ TEST_F(CandidateTest, AStartDuringAStopBeginsANewTermAndDoesNotHideInTheOld) {
   });
   EXPECT_TRUE(leads_in(2));
   EXPECT_EQ(store_.released, 1);
+}
+
+TEST_F(CandidateTest, AFailedElectionIsToldWithItsCauseAndTriedAgain) {
+  struct Diary {
+    std::vector<std::string> told;
+    std::promise<void> failed;
+    bool complete = false;
+  };
+  auto const diary = std::make_shared<Diary>();  // who is told outlives this function
+  on_executor([&] {
+    candidate_.events().add(
+        [diary](ElectionEvent const& event) {
+          if (diary->complete) return;
+          diary->told.emplace_back(to_string(event.kind));
+          diary->told.emplace_back(to_string(event.now));
+          if (event.kind != ElectionEventKind::election_failed) return;
+          diary->told.push_back(event.cause);
+          diary->complete = true;
+          diary->failed.set_value();
+        },
+        Election::Listen::in_turn);
+  });
+  store_.fails = true;
+  on_executor([this] { candidate_.start(); });
+  diary->failed.get_future().get();
+  EXPECT_THAT(diary->told, ElementsAre("state_changed", "candidate", "state_changed", "follower",
+                                       "election_failed", "follower", HasSubstr("nobody may")));
+  store_.fails = false;
+  EXPECT_TRUE(comes_true([&] { return candidate_.leading() != nullptr; }));
 }
 
 TEST_F(CandidateTest, AWishIsNotAnsweredWithWhatCameOfTheOneBefore) {

@@ -19,13 +19,17 @@ namespace holt::postgres {
 
 class Pool {
  public:
-  /// Said first on each connection, if there is something: before any call.
-  struct Greeting {
+  /// A statement of the pool's own; none: nothing is said.
+  struct Word {
     Statement statement;
     Parameters parameters;
   };
+  struct Words {
+    Word greeting;   ///< first on each connection, before any call
+    Word rehearsal;  ///< see rehearse()
+  };
 
-  Pool(Env& env, Settings settings, PoolOptions options, Greeting greeting);
+  Pool(Env& env, Settings settings, PoolOptions options, Words words);
   ~Pool();
   Pool(Pool const&) = delete;
   Pool& operator=(Pool const&) = delete;
@@ -42,6 +46,11 @@ class Pool {
   /// there is time. Throws EngineError.
   asio::awaitable<Answer> call(Statement statement, Parameters parameters, Effect effect,
                                std::string_view operation, Instant deadline);
+
+  /// The rehearsal is soon said, once on each connection that has had nothing to do for a moment:
+  /// it is of use to the connection alone, and nobody waits for it. Can be asked for again and
+  /// again: others may be free by then.
+  void rehearse();
 
   /// Whom the last connection led to.
   [[nodiscard]] Server const& server() const;
