@@ -29,17 +29,13 @@ namespace {
 
 constexpr std::chrono::seconds migration_patience{60};
 
-Pool::Word about(std::string const& instance, std::string_view statement, Place const& place) {
-  Pool::Word word;
-  word.statement = std::make_shared<std::string const>(in_schema(statement, place.schema));
-  word.parameters.add(instance);
-  return word;
-}
-
 /// The counter of fences must know whom it counts for.
-Pool::Words words(Place const& place, std::string const& instance) {
-  return {.greeting = about(instance, sql::know_server, place),
-          .rehearsal = about(instance, sql::rehearse, place)};
+Pool::Greeting greeting(Place const& place, std::string const& instance) {
+  Pool::Greeting greeting;
+  greeting.statement =
+      std::make_shared<std::string const>(in_schema(sql::know_server, place.schema));
+  greeting.parameters.add(instance);
+  return greeting;
 }
 
 /// What a fleet's layout has in place of the native stores. Records stay native: a fleet has none.
@@ -55,9 +51,9 @@ struct SyncguardParts {
 struct Parts {
   Parts(Env& of, Place const& place, std::string const& instance)
       : env(of),
-        pool(of, place.settings, place.pool, words(place, instance)),
+        pool(of, place.settings, place.pool, greeting(place, instance)),
         signals(of, pool, place, instance) {
-    if (place.read_at) reads.emplace(of, *place.read_at, place.pool, Pool::Words());
+    if (place.read_at) reads.emplace(of, *place.read_at, place.pool, Pool::Greeting());
     leases.emplace(of, pool, reads ? *reads : pool, signals, place, instance);
     records.emplace(of, pool, place, instance);
     if (place.syncguard) syncguard.emplace(of, pool, reads ? *reads : pool, place);

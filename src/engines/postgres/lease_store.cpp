@@ -179,11 +179,7 @@ asio::awaitable<std::expected<LeaseGrant, Busy>> PostgresLeaseStore::acquire(Lea
     std::vector<Granted> answers = co_await acquire_all(std::move(alone), deadline);
     answer = std::move(answers.front());
   }
-  if (answer) {
-    sweep_now_and_then(answer->fences.front());
-  } else if (answer.error().place > 0) {
-    pool_.rehearse();  // it will take what has ended
-  }
+  if (answer) sweep_now_and_then(answer->fences.front());
   co_return answer;
 }
 
@@ -261,7 +257,6 @@ asio::awaitable<std::vector<std::expected<void, Lost>>> PostgresLeaseStore::rene
     }
     std::ranges::move(part, std::back_inserter(answers));
   }
-  pool_.rehearse();  // it will hand over
   co_return answers;
 }
 

@@ -24,29 +24,12 @@ constexpr std::chrono::milliseconds first_pause{10};
 constexpr std::chrono::milliseconds longest_pause{1000};
 constexpr std::chrono::seconds check_patience{5};
 constexpr int max_attempts = 8;
-/// Without a call for so long, a connection may rehearse. One that is busier than that learns by
-/// doing, and nobody is to wait for a rehearsal.
-constexpr std::chrono::milliseconds calm{20};
-
-/// A call of the pool's own, whose answer nobody waits for.
-Call aside(Statement statement, std::string operation, Instant now) {
-  Call call;
-  call.statement = std::move(statement);
-  call.operation = std::move(operation);
-  call.deadline = now + check_patience;
-  call.done = [](std::exception_ptr, Answer) {};
-  return call;
-}
 
 }  // namespace
 
 struct Pool::State : std::enable_shared_from_this<State> {
-  State(Env& of, Settings with, PoolOptions how, Words said)
-      : env(of),
-        settings(std::move(with)),
-        options(how),
-        greeting(std::move(said.greeting)),
-        rehearsal(std::move(said.rehearsal)) {}
+  State(Env& of, Settings with, PoolOptions how, Greeting first)
+      : env(of), settings(std::move(with)), options(how), greeting(std::move(first)) {}
 
   void submit(Call call);
   void dispatch();
@@ -62,16 +45,13 @@ struct Pool::State : std::enable_shared_from_this<State> {
   void look_at_clock();
   void maintain();
   void plan_maintenance();
-  void plan_rehearsal();
-  void rehearse();
   [[nodiscard]] bool outlived(Session const& session) const;
   asio::awaitable<void> pause_for(std::chrono::milliseconds span);
 
   Env& env;
   Settings const settings;
   PoolOptions const options;
-  Word const greeting;
-  Word const rehearsal;
+  Greeting const greeting;
   bool closing = false;
   Server server;
   std::vector<std::shared_ptr<Session>> sessions;
@@ -81,8 +61,6 @@ struct Pool::State : std::enable_shared_from_this<State> {
   Instant next_attempt;
   std::chrono::milliseconds pause = first_pause;
   Instant alarm = Instant::max();
-  Instant rehearse_at;
-  bool planned = false;  ///< a look at that
   std::uint64_t next_sleeper = 1;
   std::map<std::uint64_t, std::move_only_function<void()>> sleepers;
 };
@@ -276,41 +254,19 @@ void Pool::State::maintain() {
     }
     ++i;
     if (session->load() > 0 || env.now() < session->last_used() + options.check) continue;
-    session->submit(aside(question, "check the connection", env.now()));
-  }
-}
-
-void Pool::State::plan_rehearsal() {
-  planned = true;
-  env.call_at(rehearse_at, [weak = weak_from_this()] {
-    auto const self = weak.lock();
-    if (!self) return;
-    self->planned = false;
-    // Asked for again meanwhile, behind another call.
-    if (self->rehearse_at > self->env.now()) {
-      self->plan_rehearsal();
-    } else {
-      self->rehearse();
-    }
-  });
-}
-
-void Pool::State::rehearse() {
-  auto const there = sessions;  // one that breaks leaves the list
-  for (auto const& session : there) {
-    bool const is_calm = session->load() == 0 && session->last_used() + calm <= env.now();
-    if (!is_calm || session->rehearsed()) continue;
-    session->note_rehearsal();
-    auto call = aside(rehearsal.statement, "rehearse", env.now());
-    call.parameters = rehearsal.parameters;
-    session->submit(std::move(call));
+    Call check;
+    check.statement = question;
+    check.operation = "check the connection";
+    check.deadline = env.now() + check_patience;
+    check.done = [](std::exception_ptr, Answer) {};
+    session->submit(std::move(check));
   }
 }
 
 // The outside.
 
-Pool::Pool(Env& env, Settings settings, PoolOptions options, Words words)
-    : state_(std::make_shared<State>(env, std::move(settings), options, std::move(words))) {}
+Pool::Pool(Env& env, Settings settings, PoolOptions options, Greeting greeting)
+    : state_(std::make_shared<State>(env, std::move(settings), options, std::move(greeting))) {}
 
 Pool::~Pool() { close(); }
 
@@ -334,14 +290,6 @@ void Pool::close() {
     closed.set_value();
   });
   closed.get_future().wait();
-}
-
-void Pool::rehearse() {
-  auto& state = *state_;
-  auto const is_done = [](auto const& session) { return session->rehearsed(); };
-  if (!state.rehearsal.statement || std::ranges::all_of(state.sessions, is_done)) return;
-  state.rehearse_at = state.env.now() + calm;
-  if (!state.planned) state.plan_rehearsal();
 }
 
 Server const& Pool::server() const { return state_->server; }

@@ -19,17 +19,13 @@ namespace holt::postgres {
 
 class Pool {
  public:
-  /// A statement of the pool's own; none: nothing is said.
-  struct Word {
+  /// Said first on each connection, if there is something: before any call.
+  struct Greeting {
     Statement statement;
     Parameters parameters;
   };
-  struct Words {
-    Word greeting;   ///< first on each connection, before any call
-    Word rehearsal;  ///< see rehearse()
-  };
 
-  Pool(Env& env, Settings settings, PoolOptions options, Words words);
+  Pool(Env& env, Settings settings, PoolOptions options, Greeting greeting);
   ~Pool();
   Pool(Pool const&) = delete;
   Pool& operator=(Pool const&) = delete;
@@ -46,11 +42,6 @@ class Pool {
   /// there is time. Throws EngineError.
   asio::awaitable<Answer> call(Statement statement, Parameters parameters, Effect effect,
                                std::string_view operation, Instant deadline);
-
-  /// The rehearsal is soon said, once on each connection that has had nothing to do for a moment:
-  /// it is of use to the connection alone, and nobody waits for it. Can be asked for again and
-  /// again: others may be free by then.
-  void rehearse();
 
   /// Whom the last connection led to.
   [[nodiscard]] Server const& server() const;

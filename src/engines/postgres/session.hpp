@@ -68,11 +68,9 @@ class Session : public std::enable_shared_from_this<Session> {
   /// The same, but the owner is told: this server is not to be used.
   void leave(EngineError const& why);
 
-  void note_rehearsal() { rehearsed_ = true; }
   [[nodiscard]] bool is_open() const { return connection_ != nullptr; }
   [[nodiscard]] std::size_t load() const { return in_flight_.size() + waiting_.size(); }
   [[nodiscard]] Server const& server() const { return server_; }
-  [[nodiscard]] bool rehearsed() const { return rehearsed_; }
   [[nodiscard]] Instant born() const { return born_; }
   [[nodiscard]] Instant last_used() const { return last_used_; }
 
@@ -101,7 +99,6 @@ class Session : public std::enable_shared_from_this<Session> {
   std::deque<Call> waiting_;  ///< one_by_one: behind the one in flight
   bool writing_ = false;
   bool leave_ = false;
-  bool rehearsed_ = false;
   Instant born_;
   Instant last_used_;
   Instant last_received_;
