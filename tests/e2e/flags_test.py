@@ -98,8 +98,10 @@ class FlagsTest(HoltCase):
 
     @staticmethod
     def words(command: str) -> list[str]:
-        known = {"run": ["--", "true"], "elect": ["x", "--", "true"], "completion": ["bash"]}
-        return known.get(command, ["x"] if command.startswith(("lock ", "election ")) else [])
+        known = {"run": ["--", "true"], "elect": ["x", "--", "true"], "completion": ["bash"],
+                 "poll": ["--stored", "--", "true"], "poll show": ["x"]}
+        return known.get(command, ["x"] if command.startswith(("lock ", "election ")) else
+                         ["x", "y"] if command.startswith("poll ") else [])
 
     def test_manual_pages(self):
         top = self.plain(DOCS / "man/holt.1")
