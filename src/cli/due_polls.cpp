@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/due_polls.hpp"
 
+#include "cli/stream.hpp"
+
 #include <sys/eventfd.h>
 
+#include <chrono>
 #include <exception>
 #include <mutex>
 #include <optional>
-#include <thread>
+#include <string>
 #include <utility>
 
 namespace holt::cli {
@@ -18,12 +21,15 @@ DuePolls::DuePolls(Polling& polling, std::size_t room, int wake)
       thread_([this] { wait_for_all(); }) {}
 
 DuePolls::~DuePolls() {
-  stop();
+  stop(std::chrono::milliseconds(0));
   thread_.join();
 }
 
-void DuePolls::stop() noexcept {
-  if (stop_.request_stop()) room_.release();
+void DuePolls::stop(std::chrono::milliseconds patience) noexcept {
+  if (stop_.stop_requested()) return;
+  patience_ = patience;
+  stop_.request_stop();
+  room_.release();
 }
 
 std::optional<Poll> DuePolls::take() {
@@ -37,18 +43,30 @@ std::optional<Poll> DuePolls::take() {
 
 void DuePolls::wait_for_all() noexcept {
   try {
-    while (true) {
-      room_.acquire();
-      auto poll = polling_.next(stop_.get_token());
-      if (!poll) return;
-      std::scoped_lock const lock(mutex_);
-      due_.push_back(std::move(*poll));
-      ::eventfd_write(wake_, 1);
-    }
+    while (!stop_.stop_requested()) wait_for_one();
   } catch (std::exception const&) {
     std::scoped_lock const lock(mutex_);
     error_ = std::current_exception();
-    ::eventfd_write(wake_, 1);
+  }
+  hand_over();
+  stopped_ = true;
+  ::eventfd_write(wake_, 1);
+}
+
+void DuePolls::wait_for_one() {
+  room_.acquire();
+  auto poll = polling_.next(stop_.get_token());
+  if (!poll) return;
+  std::scoped_lock const lock(mutex_);
+  due_.push_back(std::move(*poll));
+  ::eventfd_write(wake_, 1);
+}
+
+void DuePolls::hand_over() noexcept {
+  try {
+    polling_.stop(patience_.load());
+  } catch (std::exception const& error) {
+    talk_of_trouble(std::string("cannot hand over: ") + error.what());
   }
 }
 

@@ -20,11 +20,9 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <exception>
 #include <list>
 #include <string>
 #include <system_error>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -78,8 +76,6 @@ PollJobs::~PollJobs() {
     ::waitpid(job.pid, nullptr, 0);
   }
   jobs_.clear();
-  due_.reset();
-  if (stopper_.joinable()) stopper_.join();
 }
 
 int PollJobs::run() {
@@ -274,19 +270,10 @@ void PollJobs::handle(signalfd_siginfo const& info) {
 }
 
 /// The polling tells the polls in flight to stop, and hands over each endpoint when its command is
-/// gone: meanwhile somebody has to see to the commands.
+/// gone.
 void PollJobs::stop() {
   stopping_ = true;
-  due_->stop();
-  stopper_ = std::thread([this] {
-    try {
-      polling_.stop(work_.grace + time_to_hand_over);
-    } catch (std::exception const& error) {
-      talk_of_trouble(std::string("cannot hand over: ") + error.what());
-    }
-    stopped_ = true;
-    ::eventfd_write(wake_.get(), 1);
-  });
+  due_->stop(work_.grace + time_to_hand_over);
 }
 
 }  // namespace holt::cli

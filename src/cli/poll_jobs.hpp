@@ -22,7 +22,6 @@
 #include <sys/signalfd.h>
 #include <sys/types.h>
 
-#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <functional>
@@ -30,7 +29,6 @@
 #include <optional>
 #include <stop_token>
 #include <string>
-#include <thread>
 #include <vector>
 
 namespace holt::cli {
@@ -90,7 +88,7 @@ class PollJobs {
   void reap();
   void report(Job const& job, siginfo_t const& info) const;
   void stop();
-  [[nodiscard]] bool is_over() const { return stopping_ && stopped_ && jobs_.empty(); }
+  [[nodiscard]] bool is_over() const { return stopping_ && due_->has_stopped() && jobs_.empty(); }
 
   Polling& polling_;
   Watchdog& watchdog_;
@@ -104,8 +102,6 @@ class PollJobs {
   std::list<Job> jobs_;
   std::vector<std::size_t> free_places_;
   std::optional<DuePolls> due_;
-  std::thread stopper_;
-  std::atomic<bool> stopped_ = false;  ///< the polling has
   bool stopping_ = false;
   int status_ = 0;
 };

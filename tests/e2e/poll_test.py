@@ -12,8 +12,8 @@ from visits import VisitCase
 
 FAST = ["--every", "50ms"]
 # Does not end by TERM, but says that it came; $1 is a file.
-STUBBORN = ["sh", "-c", 'trap "echo TERM >>$1.term" TERM; echo $$ >$1; while :; do sleep 0.05; done',
-            "sh"]
+STUBBORN = ["sh", "-c", 'trap "echo TERM >>$1.term" TERM; echo $$ >$1; '
+            "while :; do sleep 0.05; done", "sh"]
 
 
 class PollTest(VisitCase):
@@ -245,7 +245,8 @@ class PollTest(VisitCase):
         self.assertEqual(len(shown["fence"]), 19)
         listed = json.loads(self.check(0, "nodes", "-o", "json").stdout)
         self.assertEqual([(each["node"], each["polling"], each["status"], each["endpoints"],
-                           each["ttl_ms"]) for each in listed], [("one", "job", "online", 1, 30000)])
+                           each["ttl_ms"]) for each in listed],
+                         [("one", "job", "online", 1, 30000)])
         self.assertLess(listed[0]["heartbeat_age_ms"], 30000)
         self.end(node)
 
