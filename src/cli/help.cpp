@@ -136,7 +136,7 @@ std::string command_help(CommandLine const& line) {
   text += "\n\nOptions:\n" + two_columns(option_rows(line));
   if (!command.details.empty()) text.append("\n").append(command.details);
   if (is_group(command.words)) {
-    text += "\nMore of it (holt COMMAND --help says more):\n";
+    text += "\nMore commands (holt COMMAND --help says more):\n";
     text += two_columns(command_rows(command.words));
   }
   if (command.runs_many) {
