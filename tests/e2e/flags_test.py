@@ -154,7 +154,7 @@ class FlagsTest(HoltCase):
     def test_completion(self):
         for command, flag, _ in self.every_flag():
             offered = self.check(0, "__complete", "--", *command.split(), flag).stdout
-            self.assertTrue(offered.startswith(f"{flag}\t"), offered)
+            self.assertIn(f"\n{flag}\t", "\n" + offered)
 
     def test_what_is_made_from_the_commands_is_up_to_date(self):
         self.check(0, "__docs", str(self.folder / "docs"))
