@@ -84,13 +84,14 @@ class Watchdog::Page {
     return sizeof(Page) + places * sizeof(Place);
   }
 
-  explicit Page(std::size_t places) noexcept : count_(places) {
+  /// `behind` is the memory behind this, which the watchdog finds at the same address.
+  Page(std::size_t places, void* behind) noexcept
+      : places_(static_cast<Place*>(behind)), count_(places) {
+    static_assert(sizeof(Page) % alignof(Place) == 0);
     for (auto& place : all()) new (&place) Place;
   }
 
-  [[nodiscard]] std::span<Place> all() noexcept {
-    return {static_cast<Place*>(static_cast<void*>(this + 1)), count_};
-  }
+  [[nodiscard]] std::span<Place> all() noexcept { return {places_, count_}; }
   [[nodiscard]] Place& at(std::size_t place) noexcept { return all()[place]; }
   [[nodiscard]] std::size_t size() const noexcept { return bytes(count_); }
 
@@ -113,7 +114,8 @@ class Watchdog::Page {
   }
 
  private:
-  alignas(Place) std::size_t count_;
+  Place* places_;
+  std::size_t count_;
   std::atomic<bool> closed_ = false;
 };
 
@@ -169,7 +171,7 @@ Watchdog::Watchdog(std::size_t places) {
   void* const memory = ::mmap(nullptr, Page::bytes(places), PROT_READ | PROT_WRITE,
                               MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) fail("cannot share memory with the watchdog");
-  page_ = new (memory) Page(places);
+  page_ = new (memory) Page(places, static_cast<std::byte*>(memory) + sizeof(Page));
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0)
     fail("cannot make a pipe for the watchdog");
