@@ -220,6 +220,19 @@ class PollTest(VisitCase):
         for pid in pids:
             self.wait_until_gone(pid)
 
+    def test_what_cannot_be_renewed_is_not_polled(self):
+        self.listed("a")
+        node = self.node("one", "--ttl", "1s", "--grace", "200ms", *FAST, stay=1000)
+        self.wait_for_visits(["a"])
+        with self.blocked_store():
+            self.wait_until_gone(self.started()[0].pid)
+            self.wait_for(lambda: self.shown().get("a", {}).get("state") != "owned",
+                          "the lease to run out")
+            self.assertEqual(len(self.started()), 1)
+        self.wait_for_visits(["a"], after=len(self.visits()))
+        self.assertRegex(self.end(node), 'poll of "a" was ended: its lease ')
+        self.check_visits()
+
     # Looking on
 
     def test_show_and_nodes(self):
