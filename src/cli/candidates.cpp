@@ -17,6 +17,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace holt::cli {
@@ -59,27 +60,38 @@ class Line {
   }
 
   void complete_command(std::size_t at) {
-    std::string name = words_[at++];
+    auto const& name = words_[at++];
+    auto const* command = find_command(name);
     if (is_group(name)) {
-      if (at + 1 == words_.size()) return add_commands(name);
-      name += ' ' + words_[at++];
+      if (at + 1 == words_.size() && !last_.starts_with('-')) {
+        add_commands(name);
+        if (command == nullptr) return;
+      } else if (auto const* const both = find_command(name + ' ' + words_[at]);
+                 both != nullptr || command == nullptr) {
+        command = both;
+        ++at;
+      }
     }
-    auto const* const command = find_command(name);
     if (command == nullptr || command->hidden) return;
     complete_arguments(declared(*command), at);
   }
 
   void complete_arguments(Declared const& known, std::size_t at) {
     std::vector<std::string> plain;
+    bool const runs_rest = known.runs_command && !known.needs_dashes;
     bool only_words = false;
     while (at + 1 < words_.size()) {
       bool const is_flag = !only_words && words_[at].size() > 1 && words_[at].starts_with('-');
       if (is_flag && words_[at] == "--") {
+        if (known.needs_dashes) {
+          result_.command_at = at + 1;
+          return;
+        }
         only_words = true;
         ++at;
       } else if (is_flag) {
         at += size_of(known.flags, at);
-      } else if (known.runs_command && plain.size() == known.words.size()) {
+      } else if (runs_rest && plain.size() == known.words.size()) {
         result_.command_at = at;
         return;
       } else {
@@ -92,7 +104,9 @@ class Line {
     if (!only_words && complete_flag(known.flags)) return;
     if (plain.size() < known.words.size()) {
       complete_word(known.words[plain.size()], plain);
-    } else if (known.runs_command) {
+    } else if (!known.words.empty() && known.words.back().many) {
+      complete_word(known.words.back(), plain);
+    } else if (runs_rest) {
       result_.command_at = at;
     }
   }
@@ -121,6 +135,8 @@ class Line {
     for (auto const choice : word.choices) add(choice, {});
     if (word.placeholder == "NAME" || word.placeholder == "PREFIX") add_names({});
     if (word.placeholder == "ELECTION") add_elections();
+    if (word.placeholder == "POLLING") add_pollings();
+    if (word.placeholder == "ENDPOINT") add_endpoints(plain);
     if (word.placeholder == "COMMAND") add_commands({});
     if (word.placeholder == "SUBCOMMAND" && is_group(plain.back())) add_commands(plain.back());
   }
@@ -146,6 +162,25 @@ class Line {
     auto holt = open_store();
     if (!holt) return;
     for (auto const& leader : holt->leaders(last_, {}, most_names)) add(leader.election.text(), {});
+  }
+
+  /// Those that somebody takes part in.
+  void add_pollings() {
+    auto holt = open_store();
+    if (!holt) return;
+    std::string before;
+    for (auto const& node : holt->nodes()) {
+      if (std::exchange(before, node.polling) != node.polling) add(node.polling, {});
+    }
+  }
+
+  /// Those of the polling that stands before them, but for those that stand there too.
+  void add_endpoints(std::vector<std::string> const& plain) {
+    auto holt = open_store();
+    if (!holt) return;
+    for (auto const& endpoint : holt->endpoints(plain.front())) {
+      if (std::ranges::find(plain, endpoint.endpoint) == plain.end()) add(endpoint.endpoint, {});
+    }
   }
 
   /// Names of locks.

@@ -47,10 +47,11 @@ int become_command(ChildSetup const& setup, Watchdog& watchdog, char** words, ch
                    pid_t parent) noexcept {
   pid_t const self = ::getpid();
   if (::setpgid(0, 0) != 0) return errno;
-  if (!watchdog.enlist(self)) return ETIME;
+  if (!watchdog.enlist(self, setup.place)) return ETIME;
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) return ESRCH;  // it died before that took effect
   if (setup.terminal >= 0) ::tcsetpgrp(setup.terminal, self);
+  if (setup.input >= 0 && ::dup2(setup.input, STDIN_FILENO) < 0) return errno;
   ::sigaction(SIGCHLD, &setup.on_child, nullptr);
   ::sigprocmask(SIG_SETMASK, &setup.mask, nullptr);
   ::execvpe(words[0], words, environment);
@@ -76,7 +77,7 @@ ChildStart start_child(ChildSetup const& setup, Watchdog& watchdog) {
   // NOLINTEND(*vfork,*Vfork,bugprone-unsafe-functions): as above
   if (pid < 0) return {.error = errno};
   if (error == 0) return {.pid = pid};
-  watchdog.stand_down();
+  watchdog.stand_down(setup.place);
   ::waitpid(pid, nullptr, 0);
   return {.error = error};
 }

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <sys/types.h>
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,9 @@ struct ChildSetup {
   std::vector<std::string> const& environment;  ///< NAME=value, added to ours or instead of ours
   sigset_t const& mask;                         ///< its blocked signals
   struct sigaction const& on_child;             ///< what it does with SIGCHLD
-  int terminal;                                 ///< whose foreground it becomes; -1: none
+  int terminal = -1;                            ///< whose foreground it becomes; -1: none
+  int input = -1;                               ///< its standard input; -1: ours
+  std::size_t place = 0;                        ///< with the watchdog
 };
 
 struct ChildStart {

@@ -107,6 +107,10 @@ void CommandLine::optional_word(std::string_view placeholder, std::string& targe
   words_.push_back({{placeholder, false}, &target});
 }
 
+void CommandLine::many_words(std::string_view placeholder, std::vector<std::string>& target) {
+  words_.push_back({{.placeholder = placeholder, .many = true}, nullptr, &target});
+}
+
 void CommandLine::command_words(std::vector<std::string>& target) { command_words_ = &target; }
 
 bool CommandLine::parse() {
@@ -117,6 +121,7 @@ bool CommandLine::parse() {
   flag("-h,--help", help, "show this help");
   options_.back().flag.scope = Scope::none;
   if (only_declares_) return false;
+  take_command_behind_dashes();
   auto const first = words_before_flags();
   auto remaining = parse_flags();
   remaining.insert(remaining.begin(), first.begin(), first.end());
@@ -133,11 +138,24 @@ bool CommandLine::parse() {
   return true;
 }
 
+bool CommandLine::needs_dashes() const {
+  auto const optional = [](Word const& word) { return !word.declared.required; };
+  return command_words_ != nullptr && std::ranges::any_of(words_, optional);
+}
+
+void CommandLine::take_command_behind_dashes() {
+  if (!needs_dashes()) return;
+  auto const dashes = std::ranges::find(arguments_, "--");
+  if (dashes == arguments_.end()) return;
+  command_words_->assign(dashes + 1, arguments_.end());
+  arguments_.erase(dashes, arguments_.end());
+}
+
 /// Of a command that runs another: what is its own and stands before the flags. CLI11 would take it
 /// for the beginning of the other command.
 std::vector<std::string> CommandLine::words_before_flags() {
   std::vector<std::string> first;
-  if (command_words_ == nullptr) return first;
+  if (command_words_ == nullptr || needs_dashes()) return first;
   auto const flag = std::ranges::find_if(arguments_, looks_like_flag);
   auto const own = std::min<std::ptrdiff_t>(std::ssize(words_), flag - arguments_.begin());
   first.assign(arguments_.begin(), arguments_.begin() + own);
@@ -150,7 +168,7 @@ std::vector<std::string> CommandLine::parse_flags() {
   CLI::App app;
   app.set_help_flag();
   app.allow_extras();
-  app.prefix_command(command_words_ != nullptr);
+  app.prefix_command(command_words_ != nullptr && !needs_dashes());
   std::vector<CLI::Option*> parsed;
   std::string ignored;
   for (auto const& option : options_) {
@@ -215,6 +233,7 @@ Declared CommandLine::declarations() const {
   for (auto const& option : options_) all.flags.push_back(option.flag);
   for (auto const& word : words_) all.words.push_back(word.declared);
   all.runs_command = command_words_ != nullptr;
+  all.needs_dashes = needs_dashes();
   return all;
 }
 
@@ -246,9 +265,10 @@ CommandLine::Option* CommandLine::find(std::string_view long_name) {
 /// What CLI11 left over: words, flags that it does not know, and the first "--".
 void CommandLine::assign_words(std::vector<std::string> const& remaining) {
   std::vector<std::string> words;
+  bool const runs_rest = command_words_ != nullptr && !needs_dashes();
   bool only_words = false;
   for (auto const& item : remaining) {
-    bool const in_command = command_words_ != nullptr && words.size() > words_.size();
+    bool const in_command = runs_rest && words.size() > words_.size();
     if (!only_words && !in_command && item == "--") {
       only_words = true;
     } else if (!only_words && !in_command && looks_like_flag(item)) {
@@ -257,13 +277,21 @@ void CommandLine::assign_words(std::vector<std::string> const& remaining) {
       words.push_back(item);
     }
   }
-  if (command_words_ != nullptr) {
+  if (runs_rest) {
     auto const own = std::min(words_.size(), words.size());
     command_words_->assign(words.begin() + static_cast<std::ptrdiff_t>(own), words.end());
     words.resize(own);
   }
+  assign(words);
+}
+
+void CommandLine::assign(std::vector<std::string> const& words) {
   for (std::size_t i = 0; i < words_.size(); ++i) {
-    auto const& [declared, target] = words_[i];
+    auto const& [declared, target, many] = words_[i];
+    if (many != nullptr && i < words.size()) {
+      many->assign(words.begin() + static_cast<std::ptrdiff_t>(i), words.end());
+      return;
+    }
     if (i < words.size()) {
       bool const is_choice =
           std::ranges::find(declared.choices, words[i]) != declared.choices.end();
@@ -289,7 +317,7 @@ void CommandLine::refuse_flag(std::string const& flag) const {
   std::string message = "unknown flag " + in_quotes(name);
   if (!meant.empty()) message += "; did you mean " + std::string(meant) + "?";
   std::string hint = help_command();
-  if (!words_.empty()) hint += "; a word that starts with - goes after --";
+  if (!words_.empty() && !needs_dashes()) hint += "; a word that starts with - goes after --";
   throw UsageError(message, hint);
 }
 

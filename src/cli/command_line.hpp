@@ -34,6 +34,7 @@ struct Command {
   std::string_view details;                 ///< as prose.hpp has it, shown last; may be empty
   int (*run)(CommandLine& line) = nullptr;  ///< answers the exit status
   bool runs_child = false;                  ///< its failures are ExitCode::run_failed
+  bool runs_many = false;                   ///< many of them, and its exit code is none of theirs
   bool hidden = false;                      ///< not shown, not suggested
   bool without_files = false;               ///< works even if a configuration file is broken
   std::string_view manual = {};             ///< more, for its manual page; as prose.hpp has it
@@ -45,6 +46,7 @@ struct DeclaredWord {
   std::string_view placeholder;  ///< NAME, PREFIX: of locks; COMMAND, SUBCOMMAND: of holt
   bool required = true;
   std::span<std::string_view const> choices{};
+  bool many = false;  ///< as many as there are; the last of all
 };
 
 /// What a command accepts.
@@ -52,6 +54,7 @@ struct Declared {
   std::vector<Flag> flags;
   std::vector<DeclaredWord> words;  ///< in order
   bool runs_command = false;        ///< then come the words of a command to run
+  bool needs_dashes = false;        ///< which start after "--" and nowhere else
 };
 
 /// Asks a command what it accepts, without running it.
@@ -89,9 +92,12 @@ class CommandLine {
   void word(std::string_view placeholder, std::span<std::string_view const> choices,
             std::string& target);
   void optional_word(std::string_view placeholder, std::string& target);
+  /// One or more, to the end of the line.
+  void many_words(std::string_view placeholder, std::vector<std::string>& target);
 
   /// Declares that the first word that is not an option starts a command of its own: it and all
-  /// that follows goes to `target`, options too.
+  /// that follows goes to `target`, options too. Beside optional words nobody could tell where it
+  /// starts: there it stands behind "--".
   void command_words(std::vector<std::string>& target);
 
   /// Reads the arguments and settings into the targets. False: there is nothing to do, as help
@@ -118,6 +124,7 @@ class CommandLine {
   struct Word {
     DeclaredWord declared;
     std::string* target;
+    std::vector<std::string>* many = nullptr;  ///< instead of target
   };
 
   struct Option {
@@ -127,9 +134,12 @@ class CommandLine {
   };
   friend Declared declared(Command const& command);
 
+  [[nodiscard]] bool needs_dashes() const;
+  void take_command_behind_dashes();
   [[nodiscard]] std::vector<std::string> words_before_flags();
   [[nodiscard]] std::vector<std::string> parse_flags();
   void assign_words(std::vector<std::string> const& remaining);
+  void assign(std::vector<std::string> const& words);
   void add_settings();
   void drop_excluded();
   void take_values();

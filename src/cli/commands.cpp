@@ -32,6 +32,13 @@ constexpr auto table = std::to_array<Command const*>({
     &election_show_command,
     &election_watch_command,
     &election_resign_command,
+    &poll_command,
+    &poll_show_command,
+    &poll_add_command,
+    &poll_remove_command,
+    &poll_pause_command,
+    &poll_resume_command,
+    &nodes_command,
     &doctor_command,
     &migrate_command,
     &bench_lock_command,
@@ -67,7 +74,8 @@ std::vector<std::string_view> known_words(std::string_view group) {
   for (auto const* const command : table) {
     if (command->hidden) continue;
     auto const first = first_word(command->words);
-    if (!group.empty() && first == group) words.push_back(command->words.substr(first.size() + 1));
+    bool const inside = first == group && command->words.size() > first.size();
+    if (inside) words.push_back(command->words.substr(first.size() + 1));
     if (group.empty() && (words.empty() || words.back() != first)) words.push_back(first);
   }
   return words;

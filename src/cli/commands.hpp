@@ -18,6 +18,13 @@ extern Command const election_list_command;
 extern Command const election_show_command;
 extern Command const election_watch_command;
 extern Command const election_resign_command;
+extern Command const poll_command;
+extern Command const poll_show_command;
+extern Command const poll_add_command;
+extern Command const poll_remove_command;
+extern Command const poll_pause_command;
+extern Command const poll_resume_command;
+extern Command const nodes_command;
 extern Command const lock_try_command;
 extern Command const lock_acquire_command;
 extern Command const lock_extend_command;
@@ -41,7 +48,7 @@ extern Command const help_command;
 /// All commands, in the order of the help.
 [[nodiscard]] std::span<Command const* const> all_commands() noexcept;
 
-/// True for the first word of commands of two words ("lock").
+/// True for the first word of commands of two words ("lock"). It may be a command too ("poll").
 [[nodiscard]] bool is_group(std::string_view word) noexcept;
 
 /// The command of exactly these words; null when there is none.

@@ -50,6 +50,14 @@ inline constexpr std::array run_exit_meanings{
     ExitMeaning{ExitCode::command_missing, "the command was not found"},
 };
 
+/// Of a command that runs many, whose ends are not its own.
+inline constexpr std::array many_exit_meanings{
+    ExitMeaning{ExitCode::ok, "it was told to stop, and has"},
+    ExitMeaning{ExitCode::run_failed, "Holt itself failed: wrong usage, store unreachable"},
+    ExitMeaning{ExitCode::not_executable, "the command cannot be executed"},
+    ExitMeaning{ExitCode::command_missing, "the command was not found"},
+};
+
 /// How a command that met this error of the store ends.
 [[nodiscard]] ExitCode exit_code_of(ErrorCode code) noexcept;
 

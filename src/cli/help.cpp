@@ -23,7 +23,9 @@ constexpr std::string_view top_examples =
     "  holt demo                                 see it work, in ten seconds\n"
     "  holt run --lock deploy -- ./deploy.sh     run a command, one at a time in the fleet\n"
     "  holt run --lock backup --no-wait -- make backup\n"
-    "  holt lock list                            who holds what\n";
+    "  holt lock list                            who holds what\n"
+    "  holt elect scheduler -- ./scheduler       run it on one machine, the leader\n"
+    "  holt poll --endpoints feeds.txt -- ./fetch.sh {}\n";
 
 constexpr std::string_view top_settings =
     "Options that mean the same in every command that has them:\n"
@@ -105,6 +107,16 @@ Rows option_rows(CommandLine const& line) {
   return rows;
 }
 
+/// Of the group's commands, or (group empty) of all.
+Rows command_rows(std::string_view group) {
+  Rows rows;
+  for (auto const* const command : all_commands()) {
+    bool const inside = group.empty() || command->words.starts_with(std::string(group) + ' ');
+    if (inside && !command->hidden) rows.emplace_back(command->words, command->summary);
+  }
+  return rows;
+}
+
 template <class Meanings>
 std::string exit_codes(Meanings const& meanings) {
   Rows rows;
@@ -123,8 +135,15 @@ std::string command_help(CommandLine const& line) {
   text.append(command.words).append(command.synopsis.empty() ? "" : " ").append(command.synopsis);
   text += "\n\nOptions:\n" + two_columns(option_rows(line));
   if (!command.details.empty()) text.append("\n").append(command.details);
-  if (command.runs_child)
+  if (is_group(command.words)) {
+    text += "\nMore commands (holt COMMAND --help says more):\n";
+    text += two_columns(command_rows(command.words));
+  }
+  if (command.runs_many) {
+    text += "\nExit codes:\n" + exit_codes(many_exit_meanings);
+  } else if (command.runs_child) {
     text += "\nExit codes: those of the command, and\n" + exit_codes(run_exit_meanings);
+  }
   return text;
 }
 
@@ -139,14 +158,9 @@ std::string_view group_examples(std::string_view group) {
 }
 
 std::string group_help(std::string_view group) {
-  Rows rows;
-  for (auto const* const command : all_commands()) {
-    bool const inside = group.empty() || command->words.starts_with(std::string(group) + ' ');
-    if (inside && !command->hidden) rows.emplace_back(command->words, command->summary);
-  }
   std::string text(group_summary(group));
   text.append("\n\nExamples:\n").append(group_examples(group));
-  text += "\nCommands (holt COMMAND --help says more):\n" + two_columns(rows);
+  text += "\nCommands (holt COMMAND --help says more):\n" + two_columns(command_rows(group));
   if (!group.empty()) return text;
   text.append("\n").append(top_settings);
   text += "\nExit codes:\n" + exit_codes(exit_meanings);

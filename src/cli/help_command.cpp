@@ -19,7 +19,7 @@ int show_help(CommandLine& line) {
   line.optional_word("COMMAND", first);
   line.optional_word("SUBCOMMAND", second);
   if (!line.parse()) return number(ExitCode::ok);
-  if (first.empty() || (second.empty() && is_group(first))) {
+  if (first.empty() || (second.empty() && is_group(first) && find_command(first) == nullptr)) {
     write_data(group_help(first));
     return number(ExitCode::ok);
   }

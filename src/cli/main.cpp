@@ -128,11 +128,14 @@ int dispatch(Arguments arguments) {
   std::size_t words = 1;
   std::string name = arguments[first];
   if (is_group(name)) {
-    if (first + 1 == arguments.size() || asks_for_help(arguments[first + 1])) {
-      return show_group(name);
+    bool const has_next = first + 1 < arguments.size();
+    bool const is_command = find_command(name) != nullptr;  // "poll" is both
+    if (!is_command && (!has_next || asks_for_help(arguments[first + 1]))) return show_group(name);
+    auto const both = has_next ? name + ' ' + arguments[first + 1] : std::string();
+    if (!is_command || find_command(both) != nullptr) {
+      name = both;
+      words = 2;
     }
-    name += ' ' + arguments[first + 1];
-    words = 2;
   }
   auto const* const command = find_command(name);
   if (command == nullptr) {

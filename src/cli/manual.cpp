@@ -114,7 +114,11 @@ std::string exit_codes(Meanings const& meanings) {
   return page;
 }
 
-std::string exit_section(bool runs_child) {
+std::string exit_section(bool runs_child, bool runs_many = false) {
+  if (runs_many) {
+    return section("EXIT STATUS") + exit_codes(many_exit_meanings) +
+           ".PP\nA second signal ends it at once, with 128 and its number.\n";
+  }
   auto const run =
       "That of the command, or 128 and the number of the signal that killed it, or:\n" +
       exit_codes(run_exit_meanings);
@@ -172,7 +176,7 @@ std::string manual_page(Command const& command) {
     page += section("DESCRIPTION") + as_roff(command.details);
     if (!command.manual.empty()) page += ".PP\n" + as_roff(command.manual);
   }
-  page += options(command) + exit_section(command.runs_child);
+  page += options(command) + exit_section(command.runs_child, command.runs_many);
   return page + section("SEE ALSO") + ".BR holt (1)\n";
 }
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A process of its own that kills a command when the lease ends, whatever has become of us.
+// A process of its own that kills commands when their leases end, whatever has become of us.
 //
 // It is forked before anything else is started, leaves our session, blocks every signal and does
-// nothing but wait. We share with it a page that says which group of processes to kill and when,
-// and a pipe whose end tells it that we died. It kills the group with SIGKILL
-//   - at the deadline on the page, which we move while the lease is renewed: if we are stopped,
+// nothing but wait. We share with it a page of places, one for each command that runs at a time,
+// which say which group of processes to kill and when, and a pipe whose end tells it that we died.
+// It kills a group with SIGKILL
+//   - at the deadline in its place, which we move while the lease is renewed: if we are stopped,
 //     nobody moves it;
 //   - at once when we die.
 // It cannot help when it is stopped or killed too, when the whole machine stands still, against
@@ -17,39 +18,41 @@
 
 #include <sys/types.h>
 
+#include <cstddef>
+
 namespace holt::cli {
 
 class Watchdog {
  public:
   /// Forks: call it while this process has one thread. Throws std::system_error.
-  Watchdog();
+  explicit Watchdog(std::size_t places = 1);
 
-  /// Leaves the group alone and waits for the watchdog's end.
+  /// Leaves all groups alone that stood down, kills the others, and waits for the watchdog's end.
   ~Watchdog();
   Watchdog(Watchdog const&) = delete;
   Watchdog& operator=(Watchdog const&) = delete;
 
-  /// Kill at `deadline`, and no longer at the one before. Deadlines only move forward.
-  void guard_until(Instant deadline) noexcept;
+  /// Kill at `deadline`, and no longer at the one before. Between two calls of stand_down()
+  /// deadlines only move forward. One thread at a time, for this and for stand_down().
+  void guard_until(Instant deadline, std::size_t place = 0) noexcept;
 
   /// Called in the new child, before it becomes the command: its group is to be killed.
   /// False when the deadline has passed already: the command must not start.
-  [[nodiscard]] bool enlist(pid_t group) noexcept;
+  [[nodiscard]] bool enlist(pid_t group, std::size_t place = 0) noexcept;
 
-  /// The command has ended, nothing is left to kill. Call it before the child is reaped: until
-  /// then its number cannot be given to another process.
-  void stand_down() noexcept;
+  /// The command has ended, nothing is left to kill, and the place is free for another. Call it
+  /// before the child is reaped: until then its number cannot be given to another process.
+  void stand_down(std::size_t place = 0) noexcept;
 
-  /// True when it has killed the group.
-  [[nodiscard]] bool has_killed() const noexcept;
+  /// True when it has killed the group of the last command in this place.
+  [[nodiscard]] bool has_killed(std::size_t place = 0) const noexcept;
 
  private:
-  struct Page;
+  class Page;
 
   Page* page_;
   Descriptor pipe_;
   pid_t process_ = -1;
-  bool armed_ = false;
 };
 
 }  // namespace holt::cli

@@ -16,7 +16,9 @@ LINES = ["", "l", "lock ", "lock s", "lock show ", "lock show de", "lock show no
          "--color ", "--color=a", "--instance other lock show ", "lock show --instance other ",
          "run --lock ", "run --lock=dep", "run --lock x --progress ", "run --lock x -- ca",
          "run --lock x ca", "run --lock x -- cat fi", "run --no-wait --", "lock break x --reason ",
-         "config ", "config show --", "b", "bench lock --names ", "help l", "help lock b",
+         "poll s", "poll feeds ", "poll --stored -- cat fi",
+         "nodes --out", "config ",
+         "config show --", "b", "bench lock --names ", "help l", "help lock b",
          "help run ", "completion ",
          "completion b", "frob ", "lock frob ", "frob", "demo-w", "__c", "lock show -- ",
          "lock show deploy ", "--store sqlite:///no/such/folder/x.db lock show ",
@@ -63,8 +65,10 @@ class CompletionTest(HoltCase):
 
         for first in words(""):
             shown = self.check(0, first, "--help").stdout
-            for command in ([f"{first} {second}" for second in words(f"{first} ")]
-                            if "Commands (" in shown else [first]):
+            commands = [first] if "\nOptions:\n" in shown else []
+            if "(holt COMMAND --help says more)" in shown:
+                commands += [f"{first} {second}" for second in words(f"{first} ")]
+            for command in commands:
                 text = self.check(0, *command.split(), "--help").stdout
                 flags = re.findall(r"^  (?:-\w, )?(--[a-z-]+)", text, re.MULTILINE)
                 self.assertEqual(words(f"{command} --"), flags, command)

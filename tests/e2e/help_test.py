@@ -7,7 +7,8 @@ from holt_case import HoltCase
 
 COMMANDS = ["run", "lock try", "lock acquire", "lock extend", "lock release", "lock show",
             "lock list", "lock watch", "lock break", "elect", "election list", "election show",
-            "election watch", "election resign", "doctor", "migrate", "bench lock",
+            "election watch", "election resign", "poll", "poll show", "poll add", "poll remove",
+            "poll pause", "poll resume", "nodes", "doctor", "migrate", "bench lock",
             "config show", "completion", "demo", "version", "help"]
 
 

@@ -19,6 +19,7 @@ from holt_case import BINARY, PATIENCE, REPOSITORY, HoltCase  # noqa: E402
 
 PROGRAMS = pathlib.Path(os.environ["HOLT_EXAMPLES"])
 SOURCES = REPOSITORY / "examples"
+FEEDS = [f"feed-{number}" for number in range(8)]
 
 
 class ExamplesTest(HoltCase):
@@ -111,6 +112,58 @@ class ExamplesTest(HoltCase):
         self.wait_for_candidates(1)
         one.kill()
         self.assertGreater(self.term_in(self.said_by(two, 2)), first)
+
+    # feeds
+
+    def start_feeds(self, node: str) -> subprocess.Popen:
+        """A replica that fetches the feeds; what it says is in a file named after it."""
+        self.env["HOLT_STORE"] = str(self.folder / "holt.db")
+        with (self.folder / node).open("w") as said:
+            started = subprocess.Popen([PROGRAMS / "feeds", self.folder, node, *FEEDS],
+                                       env=self.env, text=True, stdout=said)
+        self.addCleanup(self._stop, started)
+        return started
+
+    def fetched(self, node: str, after: int = 0) -> dict[str, int]:
+        """What it has fetched, with the last fence, after so many lines."""
+        lines = (self.folder / node).read_text().splitlines(keepends=True)[after:]
+        found = [re.fullmatch(r"(\S+) fetched with fence (\d+)\n", line) for line in lines]
+        return {match[1]: int(match[2]) for match in found if match}
+
+    def feed_owners(self) -> dict[str, str]:
+        shown = self.holt("poll", "show", "feeds", "-o", "json").stdout
+        return {each["endpoint"]: each["node"] for each in json.loads(shown)}
+
+    def test_feeds_are_shared(self):
+        one = self.start_feeds("one")
+        self.wait_for(lambda: set(self.fetched("one")) == set(FEEDS), "one to fetch all")
+        two = self.start_feeds("two")
+        self.wait_for(lambda: set(self.feed_owners().values()) == {"one", "two"}, "two to join")
+        self.wait_for(lambda: self.fetched("two"), "two to fetch")
+        lines = len((self.folder / "two").read_text().splitlines())
+        before = self.fetched("one")
+        one.terminate()
+        self.assertEqual(one.wait(timeout=PATIENCE), 0)
+        self.assertTrue((self.folder / "one").read_text().endswith("stopped\n"))
+        after = self.wait_for(lambda: len(self.fetched("two", lines)) == len(FEEDS) and
+                              self.fetched("two", lines), "two to fetch all")
+        for feed, owner in self.feed_owners().items():
+            self.assertEqual(owner, "two")
+            self.assertGreaterEqual(after[feed], before[feed])
+        two.send_signal(signal.SIGINT)
+        self.assertEqual(two.wait(timeout=PATIENCE), 0)
+        self.assertEqual(json.loads(self.holt("nodes", "-o", "json").stdout), [])
+
+    def test_feeds_of_a_killed_replica(self):
+        one = self.start_feeds("one")
+        self.wait_for(lambda: set(self.fetched("one")) == set(FEEDS), "one to fetch all")
+        one.kill()
+        one.wait()
+        self.start_feeds("two")
+        self.wait_for(lambda: set(self.fetched("two")) == set(FEEDS), "two to fetch all")
+        first, second = self.fetched("one"), self.fetched("two")
+        for feed in FEEDS:
+            self.assertGreater(second[feed], first[feed])
 
     # job_service: each connection is one request
 

@@ -14,6 +14,8 @@ WATCHDOG = ("src/cli/boot_timer",)
 SIGNALS = ("src/cli/interrupt",)
 # and another tells meanwhile what it waits for.
 PROGRESS = ("src/cli/wait_progress",)
+# `holt poll` waits for what is due beside the thread that sees to its commands.
+DUE_POLLS = ("src/cli/due_polls",)
 # `holt bench` is many callers at once, as a program with threads is.
 CALLERS = ("src/cli/bench_callers",)
 
@@ -65,7 +67,7 @@ BANS = [
     (
         "thread",
         "",
-        FREE + SIGNALS + PROGRESS + CALLERS,
+        FREE + SIGNALS + PROGRESS + DUE_POLLS + CALLERS,
         r"\bstd::j?thread\b(?!::)|\bstd::async\b|\bpthread_create\b",
         "a thread is started, use Env::blocking() or add it to src/env",
     ),
