@@ -27,7 +27,7 @@ asio::awaitable<void> Poller::serve(std::shared_ptr<Post> post) {
   post->served = false;
   auto const found = posts_.find(post->id);
   if (!post->known && found != posts_.end()) posts_.erase(found);
-  if (!plan_.line && dirty_) wake_.set();
+  if (std::exchange(more_to_give_, false)) dirty();
   part_ended();
 }
 
