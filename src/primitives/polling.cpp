@@ -140,12 +140,12 @@ void Poller::hint() {
 // Coming and going.
 
 void Poller::start() {
+  tools_.signals.listen();  // may throw: here, not where begin() has no caller
   again_ = running_;
   if (!running_) begin();
 }
 
 void Poller::begin() {
-  tools_.signals.listen();
   running_ = true;
   stopping_ = false;
   more_to_give_ = false;
