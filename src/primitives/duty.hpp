@@ -51,10 +51,18 @@ class Duty {
   [[nodiscard]] std::stop_token assignment_stop() const noexcept { return assignment_.get_token(); }
   [[nodiscard]] std::stop_token poll_stop() const noexcept { return polls_.get_token(); }
 
-  /// The user knows that it has it.
-  void announce() noexcept { announced_.store(true, std::memory_order_release); }
+  /// The user knows that it has it. False: it was abandoned before, and the user is to be told that
+  /// by whoever calls this.
+  [[nodiscard]] bool announce() noexcept {
+    return announcement_.exchange(Announcement::done) != Announcement::abandoned;
+  }
   [[nodiscard]] bool announced() const noexcept {
-    return announced_.load(std::memory_order_acquire);
+    return announcement_.load() == Announcement::done;
+  }
+  /// Nobody waits for announce() any more. False: it has come.
+  [[nodiscard]] bool abandon() noexcept {
+    auto expected = Announcement::awaited;
+    return announcement_.compare_exchange_strong(expected, Announcement::abandoned);
   }
 
   /// A piece of work: a poll, a call to the user.
@@ -66,13 +74,15 @@ class Duty {
   [[nodiscard]] bool idle() const noexcept { return working_.load(std::memory_order_acquire) == 0; }
 
  private:
+  enum class Announcement { awaited, done, abandoned };
+
   Env& env_;
   std::string endpoint_;
   std::shared_ptr<KeptLease> lease_;
   Event wake_;
   std::atomic<bool> ended_ = false;
   std::atomic<bool> polls_told_ = false;
-  std::atomic<bool> announced_ = false;
+  std::atomic<Announcement> announcement_ = Announcement::awaited;
   std::atomic<int> working_ = 0;
   std::stop_source assignment_;
   std::stop_source polls_;

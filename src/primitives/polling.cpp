@@ -140,15 +140,15 @@ void Poller::hint() {
 // Coming and going.
 
 void Poller::start() {
+  tools_.signals.listen();  // may throw: here, not where begin() has no caller
   again_ = running_;
   if (!running_) begin();
 }
 
 void Poller::begin() {
-  tools_.signals.listen();
   running_ = true;
   stopping_ = false;
-  late_ = false;
+  more_to_give_ = false;
   stop_by_ = Instant::max();
   settled_ = settled_at_last_ = Instant::max();
   next_look_ = Instant();
@@ -164,7 +164,7 @@ void Poller::begin() {
 asio::awaitable<bool> Poller::stop(Instant deadline) {
   again_ = false;
   if (!running_) co_return true;
-  stopping_ = true;
+  if (!std::exchange(stopping_, true)) late_ = false;
   stop_by_ = deadline;
   rounds_->end();
   attendance_.request_stop();
@@ -384,7 +384,7 @@ void Poller::give_unasked() {
     bool const others = post->duty && !post->let_go && !post->stand_in && alive(post->nominee);
     if (!others) continue;
     if (leaving++ >= plan_.moves) {
-      dirty_ = true;  // the rest when these have gone
+      more_to_give_ = true;  // when these have gone
       return;
     }
     let_go(*post, ReleaseReason::not_preferred);

@@ -200,8 +200,9 @@ class Poller {
   bool stopping_ = false;
   bool again_ = false;  ///< start() was called before all parts had ended
   bool hinted_ = false;
-  bool dirty_ = false;  ///< a set has changed since the last nomination
-  bool late_ = false;   ///< something did not end in time
+  bool dirty_ = false;         ///< a set has changed since the last nomination
+  bool more_to_give_ = false;  ///< unasked, when what is leaving now has gone
+  bool late_ = false;          ///< something did not end in time at the last stop
   std::vector<SignalBus::Subscription> subscriptions_;
 };
 

@@ -27,7 +27,7 @@ asio::awaitable<void> Poller::serve(std::shared_ptr<Post> post) {
   post->served = false;
   auto const found = posts_.find(post->id);
   if (!post->known && found != posts_.end()) posts_.erase(found);
-  if (!plan_.line && dirty_) wake_.set();
+  if (std::exchange(more_to_give_, false)) dirty();
   part_ended();
 }
 
@@ -152,8 +152,12 @@ asio::awaitable<void> Poller::hold(std::shared_ptr<Post> post, std::shared_ptr<K
     report(LogLevel::warn, "expired", *post, lease->fence(), to_string(loss));
   }
   bool const drained = co_await drain(post, reason);
-  if (!drained) tools_.keeper.drop(*lease, LossReason::released, to_string(reason));
-  co_await give_back(lease, std::string(to_string(reason)));
+  if (drained) {
+    co_await give_back(lease, std::string(to_string(reason)));
+  } else {
+    // Its work goes on: nobody may have it before its ttl is over, not even if it was broken.
+    tools_.keeper.drop(*lease, LossReason::released, to_string(reason));
+  }
   rounds_->remove(*post->duty);
   post->unsure = reason == ReleaseReason::expired;
   post->duty.reset();
@@ -180,6 +184,8 @@ asio::awaitable<bool> Poller::drain(std::shared_ptr<Post> post, ReleaseReason re
     }
     if (told && duty->idle()) co_return true;
     if (now >= stop_by_) {
+      // Whoever is told late that it is ours hears right after it that it is not.
+      if (!told && !duty->abandon()) tell_lost(duty, reason);
       late_ = true;
       co_return false;
     }
@@ -190,13 +196,14 @@ asio::awaitable<bool> Poller::drain(std::shared_ptr<Post> post, ReleaseReason re
 
 void Poller::tell_assigned(std::shared_ptr<Duty> const& duty) {
   if (!assigned_) {
-    duty->announce();
+    [[maybe_unused]] bool const wanted = duty->announce();
     return;
   }
   duty->work_begins();
-  env_.call_user([duty, assigned = assigned_] {
+  env_.call_user([duty, assigned = assigned_, lost = lost_] {
     assigned(duty);
-    duty->announce();
+    bool const still = duty->announce();
+    if (!still && lost) lost(duty->endpoint(), ReleaseReason::shutdown);
     duty->work_ends();
   });
 }

@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <cstdlib>
+#include <charconv>
+#include <system_error>
 #include <utility>
 
 namespace holt {
@@ -21,10 +21,10 @@ std::string_view next_word(std::string_view& text) {
 }
 
 double number_or(std::string_view word, double otherwise, double least, double most) {
-  std::string const text(word);
-  char* end = nullptr;
-  auto const number = std::strtod(text.c_str(), &end);
-  bool const whole = !text.empty() && *end == '\0' && std::isfinite(number);
+  // Not strtod(): what it reads depends on the locale, and all nodes must read the same.
+  double number = 0;
+  auto const [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+  bool const whole = error == std::errc() && end == word.data() + word.size();
   return whole && number >= least && number <= most ? number : otherwise;
 }
 

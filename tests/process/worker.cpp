@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "process/worker.hpp"
 
+#include "process/fetcher.hpp"
 #include "process/voter.hpp"
 
 #include <holt/holt.hpp>
@@ -39,6 +40,10 @@ class Worker {
     if (command == "await_following") return await_leading(words, false);
     if (command == "step_down") return std::string(to_string(voter_->stop()));
     if (command == "stand_again") return stand_again();
+    if (command == "fetch") return fetch(words);
+    if (fetcher_) {
+      if (auto const answer = of_fetcher(command, words)) return *answer;
+    }
     if (command == "cpu") return cpu();
     if (command == "at") return std::to_string(BootClock::now().time_since_epoch().count());
     return "error unknown command";
@@ -127,6 +132,55 @@ class Worker {
     return term == Fence() ? "follows" : "leads " + term.decimal();
   }
 
+  std::string fetch(std::istringstream& words) {
+    Fetcher::Plan plan;
+    int ttl = 0;
+    int every = 0;
+    words >> plan.polling >> ttl >> every >> plan.log >> plan.who;
+    plan.ttl = milliseconds(ttl);
+    plan.every = milliseconds(every);
+    for (std::string endpoint; words >> endpoint;) plan.endpoints.push_back(endpoint);
+    fetcher_.emplace(holt_, plan);
+    return "fetching";
+  }
+
+  std::optional<std::string> of_fetcher(std::string const& command, std::istringstream& words) {
+    if (command == "await_poll") return await_poll(words);
+    if (command == "polls") return std::to_string(fetcher_->polls());
+    if (command == "owned") return std::to_string(fetcher_->owned().size());
+    if (command == "keep") {
+      std::string endpoint;
+      int patience = 0;
+      words >> endpoint >> patience;
+      return told_of(fetcher_->keep(endpoint, milliseconds(patience)));
+    }
+    if (command == "kept") return told_of(fetcher_->kept());
+    if (command == "let_go") {
+      fetcher_->let_go();
+      return "done";
+    }
+    if (command == "stop_fetching") return fetcher_->stop() ? "stopped" : "late";
+    if (command == "mistakes") {
+      auto const mistakes = fetcher_->mistakes();
+      return mistakes.empty() ? "none" : mistakes;
+    }
+    return std::nullopt;
+  }
+
+  std::string await_poll(std::istringstream& words) {
+    std::string endpoint;
+    int patience = 0;
+    words >> endpoint >> patience;
+    auto const fence = fetcher_->next_poll(endpoint, milliseconds(patience));
+    return fence ? "polled " + fence->decimal() : "none";
+  }
+
+  static std::string told_of(std::optional<Fetcher::Kept> const& kept) {
+    if (!kept) return "none";
+    return "kept " + kept->endpoint + " " + kept->fence.decimal() +
+           (kept->held ? " held" : " lost") + (kept->told ? " told" : " untold");
+  }
+
   static std::string cpu() {
     rusage used{};
     ::getrusage(RUSAGE_SELF, &used);
@@ -138,6 +192,7 @@ class Worker {
   std::optional<Lock> lock_;
   std::vector<Lock> many_;
   std::optional<Voter> voter_;
+  std::optional<Fetcher> fetcher_;
 };
 
 }  // namespace

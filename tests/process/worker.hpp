@@ -14,6 +14,15 @@
 //   await_following MS         the same
 //   step_down                  done | not_leader | late
 //   stand_again                standing
+//   fetch POLLING TTL_MS EVERY_MS LOG WHO ENDPOINT...   fetching   (fetcher.hpp: a node)
+//   await_poll ENDPOINT MS     polled FENCE | none     (one more poll of it has begun)
+//   polls                      how many have begun
+//   owned                      how many endpoints are its own
+//   keep ENDPOINT MS           kept ENDPOINT FENCE held|lost told|untold | none
+//   kept                       the same             (the poll that is kept in flight)
+//   let_go                     done
+//   stop_fetching              stopped | late
+//   mistakes                   none | what was wrong
 //   cpu                        microseconds of CPU time used so far
 //   at                         BootClock in ns
 // Anything that throws answers `error TEXT`.

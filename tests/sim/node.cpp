@@ -21,9 +21,10 @@ EventLog trace_log(World& world, NodeId node) {
 
 }  // namespace
 
-Node::Node(Surroundings around, NodeId id, Skew skew)
+Node::Node(Surroundings around, NodeId id, std::string name, Skew skew)
     : around_(around),
       id_(id),
+      name_(std::move(name)),
       env_(around.world, id, skew, around.options.seed, around.options.faults.lateness),
       bus_(around.hub, around.world, id),
       link_(env_, around.store_env, around.store, around.checker, around.options.faults,
@@ -40,9 +41,16 @@ void Node::start_clients() {
     clients_.push_back(std::make_unique<Client>(tools, name));
     start(clients_.back()->run());
   }
-  if (!around_.options.elections) return;
-  voter_ = std::make_unique<Voter>(tools, keeper_, bus_, id_);
-  start(voter_->run());
+  if (around_.options.elections) {
+    voter_ = std::make_unique<Voter>(tools, keeper_, bus_, id_);
+    start(voter_->run());
+  }
+  if (around_.options.polls.endpoints > 0) {
+    PollTools const parts{env_, locks_, keeper_, link_, nullptr, bus_, log_};
+    fetcher_ = std::make_unique<Fetcher>(tools, parts, around_.board, name_);
+    start(fetcher_->run());
+    for (int i = 0; i < Fetcher::at_once; ++i) start(fetcher_->fetch());
+  }
 }
 
 void Node::start(asio::awaitable<void> work) {
@@ -62,6 +70,7 @@ void Node::crash() {
   link_.unplug();
   for (auto const& client : clients_) client->die();
   if (voter_) voter_->die();
+  if (fetcher_) fetcher_->die();
 }
 
 void Node::lose_power() {
@@ -77,7 +86,7 @@ void Node::heal() {
 
 bool Node::served() const {
   return std::ranges::all_of(clients_, [](auto const& client) { return client->served(); }) &&
-         (!voter_ || voter_->served());
+         (!voter_ || voter_->served()) && (!fetcher_ || fetcher_->served());
 }
 
 void Node::close() {

@@ -9,11 +9,14 @@
 #include "sim/checker.hpp"
 #include "sim/client.hpp"
 #include "sim/faulty_lease_store.hpp"
+#include "sim/fetcher.hpp"
+#include "sim/poll_board.hpp"
 #include "sim/signal_bus.hpp"
 #include "sim/voter.hpp"
 #include "support/sim_env.hpp"
 
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace holt::sim {
@@ -25,13 +28,15 @@ struct Surroundings {
   SimEnv& store_env;
   LeaseStore& store;
   Checker& checker;
+  PollBoard& board;
   Options const& options;
   Phase& phase;
 };
 
 class Node {
  public:
-  Node(Surroundings around, NodeId id, Skew skew);
+  /// `name` is what it is called in a polling.
+  Node(Surroundings around, NodeId id, std::string name, Skew skew);
 
   void start_clients();
   /// From here on nothing of it is seen or heard; what it sent may still arrive.
@@ -46,6 +51,7 @@ class Node {
   void unplug() { link_.unplug(); }
 
   [[nodiscard]] NodeId id() const { return id_; }
+  [[nodiscard]] std::string const& name() const { return name_; }
   [[nodiscard]] SimEnv& env() { return env_; }
   [[nodiscard]] FaultyLeaseStore& link() { return link_; }
   [[nodiscard]] bool crashed() const { return crashed_; }
@@ -60,6 +66,7 @@ class Node {
 
   Surroundings around_;
   NodeId id_;
+  std::string name_;
   SimEnv env_;
   SimSignalBus bus_;
   FaultyLeaseStore link_;
@@ -67,7 +74,8 @@ class Node {
   Keeper keeper_;
   Locks locks_;
   std::vector<std::unique_ptr<Client>> clients_;
-  std::unique_ptr<Voter> voter_;  ///< null: this seed has no election
+  std::unique_ptr<Voter> voter_;      ///< null: this seed has no election
+  std::unique_ptr<Fetcher> fetcher_;  ///< null: this seed has no polling
   Event client_ended_;
   int running_ = 0;
   bool crashed_ = false;

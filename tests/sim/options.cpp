@@ -82,6 +82,21 @@ void choose_work(Random& random, Options& options) {
   options.strangers = random.chance(half);
 }
 
+void choose_polls(Random random, Options& options) {
+  if (!random.chance(half)) return;
+  auto& polls = options.polls;
+  polls.endpoints = static_cast<std::uint32_t>(random.between(2, 6));
+  polls.every = random.between(milliseconds(50), milliseconds(500));
+  polls.ttl = random.between(options.shortest_ttl, options.longest_ttl);
+  if (random.chance(half)) polls.settle = random.between(milliseconds(1), milliseconds(300));
+  polls.drain = random.between(milliseconds(0), polls.ttl * 2);
+  polls.moves = static_cast<std::uint32_t>(random.between(1, 4));
+  polls.weighted = random.chance(half / 2);
+  polls.capped = random.chance(half / 2);
+  polls.compatible = random.chance(half / 2);
+  polls.disagree = random.chance(half / 4);
+}
+
 }  // namespace
 
 Options options_of(std::uint64_t seed) {
@@ -92,6 +107,7 @@ Options options_of(std::uint64_t seed) {
   options.elections = Random(seed, "elections").chance(half);
   options.priorities = Random(seed, "priorities").chance(half);
   choose_work(random, options);
+  choose_polls(Random(seed, "polling"), options);
   auto& faults = options.faults;
   choose_clocks(random, faults);
   faults.delay = choose_delay(random, milliseconds(2));
@@ -123,6 +139,16 @@ std::string describe(Options const& options) {
   add("priorities", options.priorities);
   add("strangers", options.strangers);
   add("elections", options.elections);
+  add("endpoints", options.polls.endpoints);
+  add_ms("poll_every_ms", options.polls.every);
+  add_ms("poll_ttl_ms", options.polls.ttl);
+  add_ms("poll_settle_ms", options.polls.settle);
+  add_ms("poll_drain_ms", options.polls.drain);
+  if (options.polls.endpoints > 0) add("poll_moves", options.polls.moves);
+  add("poll_weighted", options.polls.weighted);
+  add("poll_capped", options.polls.capped);
+  add("poll_compatible", options.polls.compatible);
+  add("poll_disagree", options.polls.disagree);
   add("delay_us", faults.delay / microseconds(1));
   add("ordered", faults.ordered);
   add("slow_ppm", faults.slow);

@@ -41,6 +41,20 @@ struct FaultOptions {
   Nanos lateness{};            ///< timers and callbacks come up to this much late
 };
 
+/// How all nodes of the polling take part.
+struct PollOptions {
+  std::uint32_t endpoints = 0;  ///< none: there is no polling
+  Nanos every{};
+  Nanos ttl{};
+  Nanos settle{};
+  Nanos drain{};
+  std::uint32_t moves = 1;
+  bool weighted = false;
+  bool capped = false;
+  bool compatible = false;
+  bool disagree = false;  ///< nodes nominate by different hashes
+};
+
 struct Options {
   std::uint64_t seed = 0;
   bool calm = false;
@@ -58,6 +72,7 @@ struct Options {
   bool cancels = false;
   bool priorities = false;  ///< some stand in line before others
   bool elections = false;   ///< each node stands for one
+  PollOptions polls;        ///< and takes part in this
   bool strangers = false;   ///< somebody releases and renews what is not his
 };
 

@@ -2,6 +2,7 @@
 #include "sim/simulation.hpp"
 
 #include "base/random_text.hpp"
+#include "contracts/polling_names.hpp"
 #include "sim/node.hpp"
 #include "sim/real_store.hpp"
 
@@ -13,6 +14,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 
 namespace holt::sim {
@@ -55,7 +57,8 @@ class Simulation {
 
  private:
   void boot(Skew skew, std::shared_ptr<RealStore::Disk const> disk);
-  void add_node();
+  /// Empty: a name that nobody had.
+  void add_node(std::string name = {});
   Skew draw_skew();
   /// Calls `fault` again and again, about every `mean`, as long as the storm lasts.
   void repeat(Nanos mean, std::function<void()> fault);
@@ -77,6 +80,7 @@ class Simulation {
   void go_on_until(std::function<bool()> const& done, Nanos until, char const* promise);
   void clean_up();
   void check_nothing_left();
+  void add_poll_names(std::vector<Name>& names) const;
   void for_each_name(std::function<asio::awaitable<void>(Name)> const& work);
   Owner passer_by();
   asio::awaitable<void> disappear(Name name);
@@ -88,8 +92,10 @@ class Simulation {
   Options const options_;
   World world_;
   Random random_;
+  Random namesakes_;
   Checker checker_;
   Phase phase_;
+  PollBoard board_;
   SignalHub hub_;
   /// One per boot, the last is the one in use. What was under way on the others comes to its end
   /// there, on a disk that nobody sees again.
@@ -105,8 +111,10 @@ Simulation::Simulation(Options const& options)
     : options_(options),
       world_(options.seed),
       random_(options.seed, "nemesis"),
+      namesakes_(options.seed, "namesakes"),
       checker_(world_, options_),
       phase_{.outside = add_outside(world_)},
+      board_(world_, options_, checker_, phase_),
       hub_(world_, options_.faults, options.seed) {
   boot(Skew{}, nullptr);
 }
@@ -125,11 +133,13 @@ Skew Simulation::draw_skew() {
   return skew;
 }
 
-void Simulation::add_node() {
+void Simulation::add_node(std::string name) {
   if (nodes_.size() - nodes_before_ >= most_nodes) return;
   auto const id = world_.add_node(fmt::format("n{}", nodes_.size() + 1));
-  Surroundings const around{world_, hub_, machine().env, leases(), checker_, options_, phase_};
-  nodes_.push_back(std::make_unique<Node>(around, id, draw_skew()));
+  if (name.empty()) name = world_.name(id);
+  Surroundings const around{world_,   hub_,   machine().env, leases(),
+                            checker_, board_, options_,      phase_};
+  nodes_.push_back(std::make_unique<Node>(around, id, std::move(name), draw_skew()));
   if (phase_.healed) nodes_.back()->heal();
   if (options_.faults.pause_at_call > 0) {
     nodes_.back()->link().on_call([this, node = nodes_.back().get()] { pause_at_call(*node); });
@@ -201,7 +211,9 @@ void Simulation::crash_one() {
   auto const back_after = random_.between(milliseconds(1), seconds(5));
   if (node == nullptr) return;
   node->crash();
-  world_.schedule(phase_.outside, world_.now() + back_after, [this] { add_node(); });
+  // Started again it may have the same name, while its leases have not ended.
+  auto const name = namesakes_.chance(500'000) ? node->name() : std::string();
+  world_.schedule(phase_.outside, world_.now() + back_after, [this, name] { add_node(name); });
 }
 
 /// What is committed after this moment is lost.
@@ -306,6 +318,7 @@ void Simulation::for_each_name(std::function<asio::awaitable<void>(Name)> const&
   std::vector<Name> names;
   for (std::uint32_t i = 1; i <= options_.names; ++i) names.emplace_back(fmt::format("name-{}", i));
   if (options_.elections) names.emplace_back(Voter::lease);
+  if (options_.polls.endpoints > 0) add_poll_names(names);
   for (auto const& name : names) {
     ++errands_;
     auto const done = [this](std::exception_ptr error) {
@@ -314,6 +327,16 @@ void Simulation::for_each_name(std::function<asio::awaitable<void>(Name)> const&
     };
     asio::co_spawn(machine().env.executor(), work(name), done);
   }
+}
+
+void Simulation::add_poll_names(std::vector<Name>& names) const {
+  auto const group = std::string(PollBoard::group) + '/';
+  for (auto const& endpoint : board_.endpoints()) {
+    names.emplace_back(std::string(endpoint_lease_start) + group + endpoint);
+  }
+  std::set<std::string> ids;
+  for (auto const& node : nodes_) ids.insert(node->name());
+  for (auto const& id : ids) names.emplace_back(std::string(node_lease_start) + group + id);
 }
 
 Owner Simulation::passer_by() {
@@ -359,6 +382,7 @@ void Simulation::end() {
 Result Simulation::run(std::function<void(std::string const&)> listener) {
   world_.trace().listener = std::move(listener);
   start_faults();
+  if (options_.polls.endpoints > 0) board_.watch();
   for (std::uint32_t i = 0; i < options_.nodes; ++i) add_node();
   go_on_until([this] { return all_served(); }, options_.storm + most_recovery,
               "everyone is served once the world is healthy");
