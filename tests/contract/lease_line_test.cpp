@@ -226,6 +226,7 @@ TEST_P(LeaseLine, AWaiterWhoseProcessIsGoneIsSkippedAtOnce) {
     Client dead(*store_);
     dead.wait_for("a", dead.owner());
   }
+  store_->notice_departures();
   EXPECT_EQ(client_.wait_for("a", alive), 4U);
   EXPECT_TRUE(client_.release("a", holder));
   EXPECT_TRUE(client_.hears(topic::offer, alive.text()));
@@ -239,6 +240,7 @@ TEST_P(LeaseLine, NothingStaysWhenAllWaitersAreGone) {
     Client dead(*store_);
     dead.wait_for("a", dead.owner());
   }
+  store_->notice_departures();
   EXPECT_TRUE(client_.release("a", holder));
   EXPECT_FALSE(client_.find("a"));
   client_.take("a", client_.owner());

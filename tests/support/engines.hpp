@@ -66,6 +66,9 @@ class TestStore {
   [[nodiscard]] virtual Env& env() = 0;
   /// Lets time pass for the store: by setting its clock where that is possible, else by waiting.
   virtual void advance(std::chrono::nanoseconds by) = 0;
+  /// Waits until it has noticed that clients are gone: no more than one of those that are left
+  /// listens.
+  virtual void notice_departures() {}
   /// How much longer than its ttl a lease lives in it.
   [[nodiscard]] virtual std::chrono::nanoseconds tolerance() const { return {}; }
   /// What the names of leases begin with in it, where only some are kept as is to be tested.

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/postgres_stores.hpp"
 
+#include "support/servers/wait_until.hpp"
+
+#include <stdexcept>
+
 namespace holt::test {
 namespace {
 
@@ -41,6 +45,16 @@ std::string PostgresTestStore::url() const { return server().url() + "?schema=" 
 void PostgresTestStore::advance(std::chrono::nanoseconds by) {
   env_.advance(by);
   shared_clock().clock.set(shift_ += by);
+}
+
+/// Who listens has a lock for as long as the server has not ended its backend.
+void PostgresTestStore::notice_departures() {
+  auto const one_listens = [] {
+    return server().query(
+               "SELECT count(DISTINCT pid) < 2 FROM pg_locks "
+               "WHERE locktype = 'advisory' AND mode = 'ExclusiveLock'") == "t";
+  };
+  if (!wait_until(one_listens)) throw std::runtime_error("a client that is gone still listens");
 }
 
 }  // namespace holt::test

@@ -20,6 +20,7 @@ class PostgresTestStore : public TestStore {
   [[nodiscard]] std::string url() const override;
   [[nodiscard]] Env& env() override { return env_; }
   void advance(std::chrono::nanoseconds by) override;
+  void notice_departures() override;
   [[nodiscard]] bool hints_at_changes() const override { return false; }
   [[nodiscard]] std::string const& schema() const { return schema_; }
   /// Shared by the stores of this kind; made when it is first asked for.
