@@ -178,6 +178,7 @@ class PictureTest(unittest.TestCase):
         self.assertIn("REFUSED", text)
         self.assertRegex(text, r"no two holders at once +true")
         self.assertRegex(text, r"no two leaders at once +true")
+        self.assertRegex(text, r"no two polls of one endpoint at once +true")
 
 
 def main() -> None:
