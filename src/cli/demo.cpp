@@ -92,8 +92,9 @@ void print_summary(Facts const& facts) {
   row("a poller was killed, others polled",
       fmt::format("{:.1f} ms after its leases ended", in_ms(facts.poller_killed)));
   row("no two polls of one endpoint at once",
-      fmt::format("{} ({} polls, fences only grew)", truth(facts.polled.one_at_a_time()),
-                  facts.polled.polls()));
+      facts.polled.one_at_a_time()
+          ? fmt::format("true: {} polls, whose fences only grew", facts.polled.polls())
+          : truth(false));
 }
 
 int demo(CommandLine& line) {

@@ -46,10 +46,9 @@ void Story::polling() {
   for (int worker = 1; worker <= demo_workers; ++worker) {
     if (!is_killed(worker)) pollers_.push_back(worker);
   }
-  say('\n' +
-      fmt::format("The other {} share {} endpoints, which are polled every {:.1f} s: each by "
-                  "one of them.",
-                  pollers_.size(), demo_endpoints, in_s(demo_poll_every)));
+  say('\n' + fmt::format("The other {} share {} endpoints: each is polled every {:.1f} s, by one "
+                         "of them at a time.",
+                         pollers_.size(), demo_endpoints, in_s(demo_poll_every)));
   for (auto const worker : pollers_) start_polling(worker);
   watch_polls([this] { return facts_.polled.shared_by(pollers_); });
   print_pollers(nothing_more);
@@ -103,7 +102,8 @@ std::string Story::inheritance(Leavings const& left, int heir) {
   }
   if (taken.empty()) return {};
   facts_.poller_killed = std::max(facts_.poller_killed, later);
-  return fmt::format("{} {:.2f} ms after those leases ended", fmt::join(taken, " "), in_ms(later));
+  return fmt::format("took {} {:.2f} ms after those leases ended", fmt::join(taken, " "),
+                     in_ms(later));
 }
 
 Story::Leavings Story::left_by(int worker) {
