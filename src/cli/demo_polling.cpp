@@ -117,7 +117,10 @@ Story::Leavings Story::left_by(int worker) {
     left.endpoints.push_back(info.endpoint.front());
     left.end = std::max(left.end, Instant(now + info.expires_in));
   }
-  if (left.endpoints.empty()) throw Failure(ExitCode::failed, "the store knows no lease of it");
+  if (left.endpoints.empty()) {
+    throw Failure(ExitCode::failed,
+                  "the store knows no endpoint of the killed one, though it polled");
+  }
   return left;
 }
 
