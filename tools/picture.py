@@ -6,8 +6,9 @@ Usage: picture.py [--columns N] OUTPUT COMMAND [ARGUMENT...]
        picture.py --self-test
 
 Runs the command on a pseudo-terminal, in colour, and draws what is left on the screen at its end.
-Of a long paragraph the middle is left out, and three dots say so. The picture has a dark ground and
-an edge, so it stands on a light page and on a dark one.
+Of a long paragraph the middle is left out, and three dots say so; the last one, where a command
+sums up, is whole. The picture has a dark ground and an edge, so it stands on a light page and on a
+dark one.
 """
 
 import argparse
@@ -102,15 +103,15 @@ def screen(text: str) -> list[list[Cell]]:
 
 
 def shortened(lines: list[list[Cell]], most: int = 9) -> list[list[Cell]]:
-    """Without the middle of paragraphs that are longer than `most` lines."""
+    """Without the middle of paragraphs that are longer than `most` lines; the last one is whole."""
     paragraphs: list[list[list[Cell]]] = [[]]
     for line in lines:
         if not line:
             paragraphs.append([])
         paragraphs[-1].append(line)
     kept = []
-    for paragraph in paragraphs:
-        if len(paragraph) > most:
+    for number, paragraph in enumerate(paragraphs, 1):
+        if len(paragraph) > most and number < len(paragraphs):
             dots: list[Cell] = [(c, "dots") for c in "    ..."]
             paragraph = [*paragraph[:most - 3], dots, *paragraph[-2:]]
         kept += paragraph
@@ -164,6 +165,10 @@ class PictureTest(unittest.TestCase):
         lines = ["".join(c for c, _ in line) for line in shortened(screen(text))]
         self.assertEqual(lines, ["0", "1", "2", "3", "4", "5", "    ...", "18", "19", "", "end"])
 
+    def test_the_last_paragraph_is_whole(self):
+        text = "begin\n\n" + "".join(f"{n}\n" for n in range(20))
+        self.assertEqual(shortened(screen(text)), screen(text))
+
     def test_what_is_run_has_a_terminal(self):
         said = run(77, ["python3", "-c", "import os; print(os.isatty(1), os.get_terminal_size())"])
         self.assertIn("True", said)
@@ -178,6 +183,7 @@ class PictureTest(unittest.TestCase):
         self.assertIn("REFUSED", text)
         self.assertRegex(text, r"no two holders at once +true")
         self.assertRegex(text, r"no two leaders at once +true")
+        self.assertRegex(text, r"no two polls of one endpoint at once +true")
 
 
 def main() -> None:

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // holt demo: what a lock with fences does when all goes well, when its holder is killed, and when
-// its holder is stopped and goes on too late; and an election whose leaders stop and die. On a
-// store of its own, which is removed afterwards.
+// its holder is stopped and goes on too late; an election whose leaders stop and die; and endpoints
+// that are polled by a changing set of workers. On a store of its own, which is removed afterwards.
 
 #include "cli/color.hpp"
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
 #include "cli/demo_stage.hpp"
 #include "cli/demo_story.hpp"
+#include "cli/demo_telling.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/progress.hpp"
 #include "cli/signals.hpp"
@@ -58,10 +59,6 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-double in_ms(std::chrono::nanoseconds time) {
-  return std::chrono::duration<double, std::milli>(time).count();
-}
-
 std::chrono::nanoseconds median(std::vector<std::chrono::nanoseconds> times) {
   auto const middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
   std::ranges::nth_element(times, middle);
@@ -74,7 +71,7 @@ std::string truth(bool value) {
 
 void print_summary(Facts const& facts) {
   auto const row = [](char const* what, std::string const& value) {
-    write_data(fmt::format("  {:<34}{}\n", what, value));
+    write_data(fmt::format("  {:<38}{}\n", what, value));
   };
   write_data('\n' + styled(Style::bold, "Summary", STDOUT_FILENO) + '\n');
   row("clean hand-overs", fmt::format("{}, median {:.2f} ms, slowest {:.2f} ms",
@@ -92,6 +89,12 @@ void print_summary(Facts const& facts) {
   row("a leader was killed, the next led",
       fmt::format("{:.1f} ms after the lease ended", in_ms(facts.leader_killed)));
   row("no two leaders at once", truth(facts.one_leader_at_a_time()));
+  row("a poller was killed, others polled",
+      fmt::format("{:.1f} ms after its leases ended", in_ms(facts.poller_killed)));
+  row("no two polls of one endpoint at once",
+      facts.polled.one_at_a_time()
+          ? fmt::format("true: {} polls, whose fences only grew", facts.polled.polls())
+          : truth(false));
 }
 
 int demo(CommandLine& line) {
@@ -115,10 +118,10 @@ int demo(CommandLine& line) {
 constinit Command const demo_command{
     .words = "demo",
     .synopsis = "[options]",
-    .summary = "See locks, fences and an election at work, in ten seconds",
+    .summary = "See locks, fences, an election and polling at work, in twelve seconds",
     .examples = "  holt demo\n",
     .details =
-        "Starts four worker processes on a store of their own, in a temporary folder, and\n"
+        "Starts five worker processes on a store of their own, in a temporary folder, and\n"
         "cleans up afterwards. Exit code 0: everything it shows has really happened.\n",
     .run = &demo,
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/demo_stage.hpp"
 
+#include "cli/demo_word.hpp"
 #include "cli/descriptor.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/failure.hpp"
@@ -36,7 +37,6 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds patience{10'000};
 constexpr milliseconds tick{100};
-constexpr int worker_socket = 3;  // its number in the worker
 
 [[noreturn]] void fail(char const* what, int error = errno) {
   throw std::system_error(error, std::system_category(), what);
@@ -67,7 +67,7 @@ class SpawnSettings {
     ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
     ::posix_spawnattr_setsigmask(&attributes, &none);
     ::posix_spawn_file_actions_init(&actions);
-    ::posix_spawn_file_actions_adddup2(&actions, socket, worker_socket);
+    ::posix_spawn_file_actions_adddup2(&actions, socket, demo_socket);
   }
   ~SpawnSettings() {
     ::posix_spawn_file_actions_destroy(&actions);
@@ -82,11 +82,11 @@ class SpawnSettings {
 
 }  // namespace
 
-Stage::Stage(int workers, std::string const& store_url) {
+Stage::Stage(int workers, std::string const& store_url) : store_url_(store_url) {
   auto const set = ending_signals();
   signals_ = Descriptor(::signalfd(-1, &set, SFD_CLOEXEC));
   if (!signals_.is_open()) fail("cannot watch for signals");
-  for (int i = 0; i < workers; ++i) start_worker(store_url);
+  for (int i = 0; i < workers; ++i) add_worker();
 }
 
 Stage::~Stage() {
@@ -94,18 +94,19 @@ Stage::~Stage() {
   for (auto const& worker : workers_) ::waitpid(worker.pid, nullptr, 0);
 }
 
-void Stage::start_worker(std::string const& store_url) {
+int Stage::add_worker() {
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) fail("socketpair");
   Worker worker{.pid = -1, .socket = Descriptor(ends[0])};
   Descriptor const theirs(ends[1]);
   SpawnSettings const settings(theirs.get());
-  std::array<std::string, 4> words{"holt", "demo-worker", "--store", store_url};
+  std::array<std::string, 4> words{"holt", "demo-worker", "--store", store_url_};
   std::array<char*, 5> argv{words[0].data(), words[1].data(), words[2].data(), words[3].data()};
   auto const error = ::posix_spawn(&worker.pid, "/proc/self/exe", &settings.actions,
                                    &settings.attributes, argv.data(), environ);
   if (error != 0) fail("cannot start a worker", error);
   workers_.push_back(std::move(worker));
+  return static_cast<int>(workers_.size());
 }
 
 void Stage::tell(int worker, std::string_view word) {

@@ -2,9 +2,9 @@
 #pragma once
 // The stage of `holt demo`: worker processes (this binary again, as `holt demo-worker`) that do as
 // they are told, one message each way at a time, and a clock that can be interrupted.
-//   to a worker:   enter | write | leave | stand | stop
+//   to a worker:   enter | write | leave | stand | stop | poll NODE | rest
 //   from it:       entered FENCE AT | writes FENCE HELD DEADLINE | left AT | leads TERM AT
-//                  | stopped AT
+//                  | stopped AT | polls ENDPOINT FENCE AT | polled ENDPOINT AT | rested
 // Times are BootClock nanoseconds, which all processes of a machine share.
 
 #include "cli/descriptor.hpp"
@@ -40,6 +40,9 @@ class Stage {
   Stage(Stage const&) = delete;
   Stage& operator=(Stage const&) = delete;
 
+  /// Starts one more; its number. Throws std::system_error.
+  int add_worker();
+
   void tell(int worker, std::string_view word);
   void signal(int worker, int signal) const noexcept;
 
@@ -56,9 +59,9 @@ class Stage {
     Descriptor socket;
   };
 
-  void start_worker(std::string const& store_url);
   [[noreturn]] void end_by_signal();
 
+  std::string store_url_;
   Descriptor signals_;
   std::vector<Worker> workers_;
 };

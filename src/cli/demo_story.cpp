@@ -2,7 +2,9 @@
 #include "cli/demo_story.hpp"
 
 #include "cli/color.hpp"
+#include "cli/demo_polled.hpp"
 #include "cli/demo_stage.hpp"
+#include "cli/demo_telling.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/failure.hpp"
 #include "cli/stream.hpp"
@@ -30,24 +32,6 @@ using std::chrono_literals::operator""ms;
 
 constexpr auto time_inside = 100ms;
 constexpr auto time_before_trouble = 300ms;
-
-double in_ms(std::chrono::nanoseconds time) {
-  return std::chrono::duration<double, std::milli>(time).count();
-}
-
-double in_s(std::chrono::nanoseconds time) { return std::chrono::duration<double>(time).count(); }
-
-Instant instant(std::int64_t nanoseconds) { return Instant(BootClock::duration(nanoseconds)); }
-
-void say(std::string const& line) {
-  clear_line();
-  write_data(line + '\n');
-}
-
-/// What goes wrong, on purpose.
-void say_trouble(std::string const& line) {
-  say('\n' + styled(Style::yellow, line, STDOUT_FILENO));
-}
 
 std::string fence_text(std::uint64_t fence) {
   return styled(Style::bold, fmt::format("fence {}", fence), STDOUT_FILENO);
@@ -93,7 +77,8 @@ bool Facts::one_leader_at_a_time() const noexcept {
 
 bool Facts::all_true() const noexcept {
   return handovers.size() == demo_handovers && stopped_one_knew && late_write_refused &&
-         other_writes_accepted && one_at_a_time() && one_leader_at_a_time();
+         other_writes_accepted && one_at_a_time() && one_leader_at_a_time() &&
+         polled.one_at_a_time();
 }
 
 Story::Story(Stage& stage, Holt& holt, Progress progress) noexcept
@@ -108,6 +93,7 @@ Facts Story::tell() {
   killed_holder();
   stopped_holder();
   election();
+  polling();
   return std::move(facts_);
 }
 
@@ -164,7 +150,7 @@ void Story::election() {
   say('\n' + fmt::format("The other {} elect a leader, which leads until it stops or dies.",
                          demo_workers - 1));
   for (int worker = 1; worker <= demo_workers; ++worker) {
-    if (std::ranges::find(killed_, worker) == killed_.end()) stage_.tell(worker, "stand");
+    if (!is_killed(worker)) stage_.tell(worker, "stand");
   }
   lead_next({}, {});
   stopped_leader();
@@ -210,9 +196,19 @@ Message Story::expect(std::string_view word, Instant end) {
     auto message = stage_.next([&] { count_down(end); });
     if (message.word != "gone") {
       unread_.push_back(std::move(message));
-    } else if (std::ranges::find(killed_, message.worker) == killed_.end()) {
-      throw Failure(ExitCode::failed, fmt::format("worker {} ended by itself", message.worker));
+    } else {
+      expect_end_of(message.worker);
     }
+  }
+}
+
+bool Story::is_killed(int worker) const noexcept {
+  return std::ranges::find(killed_, worker) != killed_.end();
+}
+
+void Story::expect_end_of(int worker) const {
+  if (!is_killed(worker)) {
+    throw Failure(ExitCode::failed, fmt::format("worker {} ended by itself", worker));
   }
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The story that `holt demo` tells, and the books it keeps: who held the lock and who led from when
-// to when, and a resource that refuses a lower fence than it has seen.
+// The story that `holt demo` tells, and the books it keeps: who held the lock, led and polled from
+// when to when, and a resource that refuses a lower fence than it has seen.
 
+#include "cli/demo_polled.hpp"
 #include "cli/demo_stage.hpp"
 #include "cli/progress.hpp"
 
@@ -10,8 +11,10 @@
 #include <holt/open.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,7 +23,10 @@ namespace holt::cli {
 
 inline constexpr char const* demo_lock = "demo";
 inline constexpr char const* demo_election = "demo";
+inline constexpr char const* demo_polling = "demo";
 inline constexpr std::chrono::milliseconds demo_ttl{2'000};
+inline constexpr std::chrono::milliseconds demo_poll_every{100};
+inline constexpr std::size_t demo_endpoints = 9;  // a, b, c ...
 inline constexpr int demo_workers = 4;
 inline constexpr int demo_handovers = 12;
 
@@ -32,14 +38,6 @@ class FencedResource {
 
  private:
   std::uint64_t highest_ = 0;
-};
-
-/// One worker's time with the lock, or as the leader: then the fence is its term.
-struct Stay {
-  int worker = 0;
-  std::uint64_t fence = 0;
-  Instant from;
-  Instant until;  ///< when it left, was killed, or had to stop believing
 };
 
 /// What the summary is made of.
@@ -54,6 +52,8 @@ struct Facts {
   std::chrono::nanoseconds leader_stopped{};  ///< from before it stopped to the next leader
   std::chrono::nanoseconds leader_killed{};   ///< from the end of its lease
   std::vector<Stay> terms;
+  std::chrono::nanoseconds poller_killed{};  ///< from the end of its leases to the last take-over
+  PolledSide polled{demo_endpoints};
 
   /// Fences grew, and no stay began before the one before it had ended.
   [[nodiscard]] bool one_at_a_time() const noexcept;
@@ -79,12 +79,21 @@ class Story {
     Instant deadline;  ///< until when the worker believed to hold the lock
   };
 
+  /// What a dead node had, as letters, and when the last of its leases ends.
+  struct Leavings {
+    std::vector<char> endpoints;
+    Instant end;
+  };
+
   void clean_handovers();
   void killed_holder();
   void stopped_holder();
   void election();
   void stopped_leader();
   void killed_leader();
+  void polling();
+  void joining_poller();
+  void killed_poller();
 
   [[nodiscard]] Message expect(std::string_view word, Instant end = {});
   /// Waits for the next holder; how long after `since` it came, which `what` says in words.
@@ -94,6 +103,20 @@ class Story {
   [[nodiscard]] Write write(Stay const& stay);
   void print_write(Stay const& stay, Write const& write) const;
   Stay leave();
+  [[nodiscard]] bool is_killed(int worker) const noexcept;
+  /// The end of a worker: one that was not killed is a Failure.
+  void expect_end_of(int worker) const;
+  void start_polling(int worker);
+  /// A message while there is polling: a poll for the books, or one for later.
+  void write_down(Message message);
+  [[nodiscard]] bool heard(std::string_view word, int worker) const;
+  /// Writes down what comes until `enough`, and tells meanwhile when the leases will end.
+  /// Throws Failure when that takes too long.
+  void watch_polls(std::function<bool()> const& enough, Instant end = {});
+  void watch_polls_for(std::chrono::milliseconds time);
+  void print_pollers(std::function<std::string(int worker)> const& more) const;
+  [[nodiscard]] std::string inheritance(Leavings const& left, int heir);
+  [[nodiscard]] Leavings left_by(int worker);
   [[nodiscard]] Instant end_of_lease();
   /// Tells how long the lease that all wait for has to live.
   void count_down(Instant end) const;
@@ -106,6 +129,7 @@ class Story {
   FencedResource resource_;
   Facts facts_;
   std::vector<int> killed_;     ///< workers whose end is expected
+  std::vector<int> pollers_;    ///< those that live
   std::deque<Message> unread_;  ///< came before one that was waited for
 };
 

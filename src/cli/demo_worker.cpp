@@ -3,7 +3,9 @@
 
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
+#include "cli/demo_node.hpp"
 #include "cli/demo_story.hpp"
+#include "cli/demo_word.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/store.hpp"
 
@@ -29,13 +31,7 @@
 namespace holt::cli {
 namespace {
 
-constexpr int stage_socket = 3;
-
-std::string text_of(Instant time) { return std::to_string(time.time_since_epoch().count()); }
-
-void say(std::string const& message) {
-  static_cast<void>(::send(stage_socket, message.data(), message.size(), MSG_NOSIGNAL));
-}
+constexpr std::string_view poll_order = "poll ";
 
 void enter(Holt& holt, std::optional<Lock>& lock) {
   lock.reset();  // one that was lost
@@ -43,18 +39,18 @@ void enter(Holt& holt, std::optional<Lock>& lock) {
   auto const at = BootClock::now();
   if (!taken) return;
   lock.emplace(std::move(*taken));
-  say("entered " + lock->fence().decimal() + ' ' + text_of(at));
+  say_to_stage("entered " + lock->fence().decimal() + ' ' + text_of(at));
 }
 
 void leave(Lock& lock) {
   auto const at = BootClock::now();
-  if (lock.release()) say("left " + text_of(at));
+  if (lock.release()) say_to_stage("left " + text_of(at));
 }
 
 /// As careless code would: it asks held(), but writes whatever the answer is.
 void write(Lock const& lock) {
-  say("writes " + lock.fence().decimal() + (lock.held() ? " 1 " : " 0 ") +
-      text_of(lock.deadline()));
+  say_to_stage("writes " + lock.fence().decimal() + (lock.held() ? " 1 " : " 0 ") +
+               text_of(lock.deadline()));
 }
 
 void stand(Holt& holt, std::optional<Election>& election) {
@@ -62,14 +58,19 @@ void stand(Holt& holt, std::optional<Election>& election) {
   election->on([](ElectionEvent const& event) {
     auto const at = BootClock::now();
     if (event.kind != ElectionEventKind::leadership_acquired) return;
-    say("leads " + event.term.decimal() + ' ' + text_of(at));
+    say_to_stage("leads " + event.term.decimal() + ' ' + text_of(at));
   });
   election->start();
 }
 
 void stop(Election& election) {
   auto const at = BootClock::now();
-  if (election.stop() == Resignation::done) say("stopped " + text_of(at));
+  if (election.stop() == Resignation::done) say_to_stage("stopped " + text_of(at));
+}
+
+void rest(std::optional<DemoNode>& node) {
+  node.reset();
+  say_to_stage("rested");
 }
 
 int demo_worker(CommandLine& line) {
@@ -81,9 +82,10 @@ int demo_worker(CommandLine& line) {
   auto holt = store.open();
   std::optional<Lock> lock;
   std::optional<Election> election;
+  std::optional<DemoNode> node;
   std::array<char, 64> buffer{};
   while (true) {
-    auto const size = ::recv(stage_socket, buffer.data(), buffer.size(), 0);
+    auto const size = ::recv(demo_socket, buffer.data(), buffer.size(), 0);
     if (size <= 0) return number(ExitCode::ok);
     std::string_view const word(buffer.data(), static_cast<std::size_t>(size));
     if (word == "enter") enter(holt, lock);
@@ -91,6 +93,8 @@ int demo_worker(CommandLine& line) {
     if (word == "leave" && lock) leave(*lock);
     if (word == "stand") stand(holt, election);
     if (word == "stop" && election) stop(*election);
+    if (word.starts_with(poll_order)) node.emplace(holt, word.substr(poll_order.size()));
+    if (word == "rest") rest(node);
   }
 }
 

@@ -40,8 +40,9 @@ class DemoTest(HoltCase):
         self.assertRegex(shown, r"REFUSED")
         self.assertRegex(shown, r"clean hand-overs +12, median \d+\.\d\d ms")
         for claim in ("the stopped one saw held\\(\\) false", "its late write was refused",
-                      "no two holders at once", "no two leaders at once"):
-            self.assertRegex(shown, rf"{claim} +true\n")
+                      "no two holders at once", "no two leaders at once",
+                      "no two polls of one endpoint at once"):
+            self.assertRegex(shown, rf"{claim} +true\b")
         fences = [int(f) for f in re.findall(r"enters +fence (\d+)", shown)]
         self.assertEqual(len(fences), 15)
         self.assertEqual(fences, sorted(set(fences)))
@@ -51,8 +52,29 @@ class DemoTest(HoltCase):
         terms = [int(term) for term in re.findall(r"leads +term (\d+)", shown)]
         self.assertEqual(len(terms), 3)
         self.assertEqual(terms, sorted(set(terms)))
+        self.check_polling(shown)
         self.assertEqual(list(self.temporary.iterdir()), [])
         self.assertEqual(self.workers(), [])
+
+    def check_polling(self, shown: str):
+        """Two poll all endpoints, then three, then the two that are left; all have their part."""
+        acts = shown[shown.index(" share 9 endpoints"):].split("\n\n")
+        shares = [{worker: set(polled.split()) for worker, polled
+                   in re.findall(r"worker (\d) polls +([a-i](?: [a-i])*)", act)}
+                  for act in acts[:3]]
+        self.assertEqual([sorted(len(e) for e in share.values()) for share in shares],
+                         [[4, 5], [3, 3, 3], [4, 5]], shown)
+        for share in shares:
+            self.assertEqual(set().union(*share.values()), set("abcdefghi"), shown)
+        joined = re.search(r"Worker (\d) joins", acts[1]).group(1)
+        self.assertEqual(shares[1].keys(), shares[0].keys() | {joined})
+        killed, had = re.search(r"Worker (\d) is killed \(SIGKILL\) while it polls ([a-i ]+)\.",
+                                acts[2]).groups()
+        self.assertEqual(shares[2].keys(), shares[1].keys() - {killed})
+        taken = re.findall(r"took ([a-i ]+) \d+\.\d\d ms after those leases ended", acts[2])
+        self.assertEqual(sorted(" ".join(taken).split()), had.split(), shown)
+        polls = re.search(r"at once +true: (\d+) polls, whose fences only grew\n", shown)
+        self.assertGreater(int(polls.group(1)), 9 * 5)
 
     def test_it_touches_no_other_store(self):
         started = self.start("demo", env={"HOLT_STORE": "sqlite:///no/such/folder/x.db"})

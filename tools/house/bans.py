@@ -18,6 +18,8 @@ PROGRESS = ("src/cli/wait_progress",)
 DUE_POLLS = ("src/cli/due_polls",)
 # `holt bench` is many callers at once, as a program with threads is.
 CALLERS = ("src/cli/bench_callers",)
+# So is a node of `holt demo`.
+DEMO_NODE = ("src/cli/demo_node",)
 
 # Primitives run on one thread. These are where callers on other threads meet it, and lock:
 #   keeper: the register of held leases; event: waited for on one thread, fired on another;
@@ -67,7 +69,7 @@ BANS = [
     (
         "thread",
         "",
-        FREE + SIGNALS + PROGRESS + DUE_POLLS + CALLERS,
+        FREE + SIGNALS + PROGRESS + DUE_POLLS + CALLERS + DEMO_NODE,
         r"\bstd::j?thread\b(?!::)|\bstd::async\b|\bpthread_create\b",
         "a thread is started, use Env::blocking() or add it to src/env",
     ),

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/demo_word.hpp"
+
+#include <holt/clock.hpp>
+
+#include <sys/socket.h>
+
+#include <string>
+
+namespace holt::cli {
+
+std::string text_of(Instant time) { return std::to_string(time.time_since_epoch().count()); }
+
+void say_to_stage(std::string const& message) noexcept {
+  static_cast<void>(::send(demo_socket, message.data(), message.size(), MSG_NOSIGNAL));
+}
+
+}  // namespace holt::cli
