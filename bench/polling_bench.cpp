@@ -198,8 +198,9 @@ void one_store(std::string const& store, std::string const& url, std::string con
     row(store + ", a node is killed, its last endpoint has another after its ttl and",
         time_text(std::max(rest, 0.0)), "at most 100 ms");
     fleet.settle();
-    row(store + ", polls seen, of them two of one endpoint at once",
-        fmt::format("{}, {}", fleet.board().polls.load(), fleet.board().doubled.load()), "none");
+    row(store + ", polls seen", std::to_string(fleet.board().polls.load()));
+    row(store + ", two polls of one endpoint at once", std::to_string(fleet.board().doubled.load()),
+        "none");
     row(store + ", polls with an older fence than one before",
         std::to_string(fleet.board().refused.load()), "none");
   }
