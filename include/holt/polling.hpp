@@ -23,13 +23,13 @@
 #include <type_traits>
 #include <vector>
 
-namespace holt {
-class Duty;
-class Rounds;
-}  // namespace holt
-
 #pragma GCC visibility push(default)
 namespace holt {
+
+#pragma GCC visibility push(hidden)
+class Duty;
+class Rounds;
+#pragma GCC visibility pop
 
 /// How a node's weight for an endpoint is made; all nodes should use the same.
 enum class PollWeights {
