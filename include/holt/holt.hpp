@@ -8,6 +8,7 @@
 #include <holt/election.hpp>
 #include <holt/error.hpp>
 #include <holt/fence.hpp>
+#include <holt/instance.hpp>
 #include <holt/lease.hpp>
 #include <holt/lock.hpp>
 #include <holt/log.hpp>

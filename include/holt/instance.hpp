@@ -31,11 +31,11 @@ struct InstanceOptions {
   std::string_view name{};       ///< empty: `default-N`, N never used before
   std::string_view workspace{};  ///< a folder; empty: the current one. Symbolic links are resolved.
   bool force = false;            ///< come up although another instance has the workspace
-  bool join = false;             ///< be one more replica if the instance lives already; needs a name
-  std::chrono::milliseconds ttl{60'000};     ///< 100 ms to 24 h
-  std::chrono::milliseconds heartbeat{0};    ///< at most half of the ttl; 0: half of it
-  std::string_view address{};                ///< where others reach this replica; empty: its host
-  std::uint32_t max_instances = 256;         ///< no more than so many live ones in this store
+  bool join = false;  ///< be one more replica if the instance lives already; needs a name
+  std::chrono::milliseconds ttl{60'000};   ///< 100 ms to 24 h
+  std::chrono::milliseconds heartbeat{0};  ///< at most half of the ttl; 0: half of it
+  std::string_view address{};              ///< where others reach this replica; empty: its host
+  std::uint32_t max_instances = 256;       ///< no more than so many live ones in this store
 };
 static_assert(std::is_trivially_destructible_v<InstanceOptions>);
 
@@ -157,9 +157,9 @@ struct DownOptions {
 static_assert(std::is_trivially_destructible_v<DownOptions>);
 
 enum class DownResult {
-  stopped,    ///< all its replicas have let go, or were made to
-  cleaned,    ///< nobody lived; what was left of it is gone
-  late,       ///< asked, and not gone by the deadline: it ends by itself when its ttl is over
+  stopped,  ///< its name is free; replicas that are left have been told
+  cleaned,  ///< nobody lived; what was left of it is gone
+  late,     ///< asked, and not gone by the deadline: it ends by itself when its ttl is over
   not_found
 };
 [[nodiscard]] std::string_view to_string(DownResult result) noexcept;

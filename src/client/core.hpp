@@ -14,12 +14,14 @@
 #include "contracts/home.hpp"
 #include "env/real_env.hpp"
 #include "primitives/election.hpp"
+#include "primitives/instance_register.hpp"
 #include "primitives/keeper.hpp"
 #include "primitives/lock.hpp"
 #include "primitives/polling.hpp"
 #include "primitives/watcher.hpp"
 
 #include <holt/detail/async_calls.hpp>
+#include <holt/instance.hpp>
 #include <holt/open.hpp>
 
 #include <boost/asio/use_awaitable.hpp>
@@ -34,6 +36,8 @@
 #include <vector>
 
 namespace holt::client {
+
+class Serving;
 
 /// A guard's inside: the lease and what keeps its client alive.
 class HeldLease {
@@ -160,6 +164,9 @@ class Core : public std::enable_shared_from_this<Core> {
   bool add_endpoint(Name const& polling, std::string_view endpoint);
   bool remove_endpoint(Name const& polling, std::string_view endpoint);
   bool pause_endpoint(Name const& polling, std::string_view endpoint, bool paused);
+  std::unique_ptr<Serving> serving(InstanceOptions const& options, Instances::Listener listener);
+  /// For a client of the register.
+  InstanceRegister instances();
   /// As leader(), behind the caller.
   void start_leader(Name const& name, detail::Done<std::optional<LeaderInfo>> done);
   /// Fires when the client is closed.

@@ -1,40 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/core.hpp"
 #include "client/shortage.hpp"
+#include "client/store_setting.hpp"
 #include "contracts/migrations.hpp"
 
 #include <holt/migration.hpp>
 #include <holt/open.hpp>
 
-#include <cstdlib>
 #include <memory>
 #include <utility>
 
 namespace holt {
-namespace {
-
-/// What was given, else the variable, else the default. An empty variable counts as not set.
-std::string first_of(std::string_view given, char const* variable, std::string_view otherwise) {
-  if (!given.empty()) return std::string(given);
-  char const* value = std::getenv(variable);
-  return value != nullptr && *value != '\0' ? std::string(value) : std::string(otherwise);
-}
-
-}  // namespace
-
 Holt open(std::string_view url, OpenOptions options) {
-  auto instance = parse_instance(first_of(options.instance, "HOLT_INSTANCE", "default"));
+  auto instance = parse_instance(client::first_of(options.instance, "HOLT_INSTANCE", "default"));
   if (!instance) throw InvalidArgument(instance.error());
-  if (options.timeout <= std::chrono::milliseconds(0)) {
-    throw InvalidArgument("a timeout must be above zero");
-  }
-  return Holt(
-      client::Core::open(first_of(url, "HOLT_STORE", "sqlite:"), std::move(*instance), options));
+  client::check_timeout(options);
+  return Holt(client::Core::open(client::store_url(url), std::move(*instance), options));
 }
 
 StoreMigrations migrate(std::string_view url, MigrateOptions options) {
   auto const env = client::or_shortage("open", [] { return std::make_unique<RealEnv>(); });
-  return migrate_store(*env, {first_of(url, "HOLT_STORE", "sqlite:"), "default"}, options.dry_run);
+  return migrate_store(*env, {client::store_url(url), "default"}, options.dry_run);
 }
 
 Holt::Holt(std::shared_ptr<client::Core> core) noexcept : core_(std::move(core)) {}

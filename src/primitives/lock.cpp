@@ -183,6 +183,7 @@ void Locks::stand_in_line(Attempt& attempt, std::optional<Ear>& ear) {
 
 asio::awaitable<void> Locks::ask(LockRequest const& request, Attempt& attempt) {
   LeaseRequest question({request.name}, attempt.owner, request.ttl);
+  question.names.insert(question.names.end(), request.also.begin(), request.also.end());
   question.stand_in_line = attempt.in_line;
   question.ticket_ttl = std::max<Nanos>(request.ttl * place_lives, min_place_life);
   question.priority = request.priority;
@@ -222,20 +223,35 @@ void Locks::accept(LockRequest const& request, Attempt& attempt) {
                             "use a longer ttl than the store takes to answer");
     return;
   }
-  auto const fence = attempt.granted->fences.front();
-  if (!fences_.admit(request.name, fence)) {
-    attempt.failure.emplace(ErrorCode::fence_regression, Outcome::not_applied, "store", "acquire",
-                            "fence " + fence.decimal() + " is not above the last one seen for \"" +
-                                request.name.text() + "\"",
-                            "was the store restored from a backup?");
-    return;
-  }
+  if (!admit(request, attempt)) return;
+  auto const& fences = attempt.granted->fences;
   if (!attempt.granted->warning.empty()) {
-    log_.report(LogLevel::warn, "warning", request.name, attempt.owner, fence,
+    log_.report(LogLevel::warn, "warning", request.name, attempt.owner, fences.front(),
                 attempt.granted->warning);
   }
-  attempt.lease = keeper_.keep(request.name, attempt.owner, fence, attempt.started, request.ttl,
-                               request.renew_every);
+  auto const keep = [&](Name const& name, Fence fence) {
+    return keeper_.keep(name, attempt.owner, fence, attempt.started, request.ttl,
+                        request.renew_every);
+  };
+  attempt.lease = keep(request.name, fences.front());
+  for (std::size_t i = 0; i < request.also.size(); ++i) {
+    request.also_kept->push_back(keep(request.also[i], fences.at(i + 1)));
+  }
+}
+
+/// False, with the failure set: the store gave a fence that is not above the last one seen.
+bool Locks::admit(LockRequest const& request, Attempt& attempt) {
+  for (std::size_t i = 0; i <= request.also.size(); ++i) {
+    auto const& name = i == 0 ? request.name : request.also[i - 1];
+    auto const fence = attempt.granted->fences.at(i);
+    if (fences_.admit(name, fence)) continue;
+    attempt.failure.emplace(
+        ErrorCode::fence_regression, Outcome::not_applied, "store", "acquire",
+        "fence " + fence.decimal() + " is not above the last one seen for \"" + name.text() + "\"",
+        "was the store restored from a backup?");
+    return false;
+  }
+  return true;
 }
 
 /// Whether to stop asking. Sets why in `busy`; a failure that is left there is thrown.
@@ -286,16 +302,24 @@ Instant Locks::next_look(LockRequest const& request, Attempt const& attempt) {
 asio::awaitable<void> Locks::leave(LockRequest const& request, Attempt const& attempt) {
   if (!attempt.in_store) co_return;
   bool left = false;
-  if (!attempt.failure) {
-    try {
-      [[maybe_unused]] auto const answer =
-          co_await store_.release(request.name, attempt.owner, env_.now() + request.patience);
-      left = true;
-    } catch (EngineError const&) {
-      left = false;
+  if (!attempt.failure) left = co_await let_go(request, attempt.owner);
+  if (left) co_return;
+  give_back(request.name, attempt.owner, request.ttl);
+  for (auto const& name : request.also) give_back(name, attempt.owner, request.ttl);
+}
+
+/// False: the store has not answered for each name.
+asio::awaitable<bool> Locks::let_go(LockRequest const& request, Owner const& owner) {
+  auto const deadline = env_.now() + request.patience;
+  try {
+    [[maybe_unused]] auto const answer = co_await store_.release(request.name, owner, deadline);
+    for (auto const& name : request.also) {
+      [[maybe_unused]] auto const other = co_await store_.release(name, owner, deadline);
     }
+  } catch (EngineError const&) {
+    co_return false;
   }
-  if (!left) give_back(request.name, attempt.owner, request.ttl);
+  co_return true;
 }
 
 void Locks::give_back(Name name, Owner owner, Nanos ttl) {

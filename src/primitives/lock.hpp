@@ -35,6 +35,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace holt {
 
@@ -42,6 +43,8 @@ struct LockRequest {
   LockRequest(Name of, Nanos time_to_live) : name(std::move(of)), ttl(time_to_live) {}
   Name name;
   Nanos ttl;
+  /// Taken with it, all or none; with a wait the place is in the line of whichever is busy.
+  std::vector<Name> also;
   bool wait = false;  ///< stand in line until `give_up`; else `give_up` ends the one try
   Instant give_up;
   Nanos patience{};  ///< how long one store call may take, and how long a store may fail
@@ -52,6 +55,8 @@ struct LockRequest {
   std::stop_token stop;
   /// Called with each answer that somebody else has it, where the caller's coroutine runs.
   std::function<void(Busy const&)> on_busy;
+  /// Gets the leases of `also`, in order, with the grant.
+  std::vector<std::shared_ptr<KeptLease>>* also_kept = nullptr;
 };
 
 class Locks {
@@ -93,11 +98,13 @@ class Locks {
   void stand_in_line(Attempt& attempt, std::optional<Ear>& ear);
   asio::awaitable<void> ask(LockRequest const& request, Attempt& attempt);
   void accept(LockRequest const& request, Attempt& attempt);
+  bool admit(LockRequest const& request, Attempt& attempt);
   bool over(LockRequest const& request, Attempt& attempt);
   Instant next_look(LockRequest const& request, Attempt const& attempt);
   asio::awaitable<void> leave(LockRequest const& request, Attempt const& attempt);
   asio::awaitable<std::expected<void, Lost>> tell_released(std::shared_ptr<KeptLease> lease,
                                                            LossReason before, Instant deadline);
+  asio::awaitable<bool> let_go(LockRequest const& request, Owner const& owner);
   void give_back(Name name, Owner owner, Nanos ttl);
   asio::awaitable<void> keep_giving_back(Name name, Owner owner, Nanos ttl);
   asio::awaitable<void> unsubscribe();
