@@ -171,8 +171,8 @@ Fence Instance::fence() const {
   return lease ? lease->fence() : Fence();
 }
 std::stop_token Instance::ended() const noexcept { return serving_->replica().ended(); }
-InstanceEnd Instance::end() const noexcept { return serving_->replica().end(); }
-std::string Instance::end_reason() const { return serving_->replica().end_reason(); }
+InstanceEnd Instance::end() const noexcept { return serving_->replica().ending().how(); }
+std::string Instance::end_reason() const { return serving_->replica().ending().reason(); }
 
 bool Instance::stop(std::chrono::milliseconds deadline) {
   auto& core = serving_->core();

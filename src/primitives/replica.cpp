@@ -46,16 +46,6 @@ Replica::Replica(Env& env, Locks& locks, InstanceRegister& instances, Charter ch
       loop_ended_(env),
       nursery_(env) {}
 
-InstanceEnd Replica::end() const {
-  std::scoped_lock const lock(mutex_);
-  return end_;
-}
-
-std::string Replica::end_reason() const {
-  std::scoped_lock const lock(mutex_);
-  return end_reason_;
-}
-
 asio::awaitable<bool> Replica::stop(Instant deadline) {
   finish(InstanceEnd::stopped, "stopped");
   while (running_) {
@@ -73,12 +63,7 @@ asio::awaitable<void> Replica::close() {
 
 /// Ends it once. The loop hears of it, whatever it waits for.
 void Replica::finish(InstanceEnd how, std::string reason) {
-  {
-    std::scoped_lock const lock(mutex_);
-    if (end_ != InstanceEnd::none) return;
-    end_ = how;
-    end_reason_ = reason;
-  }
+  if (!ending_.end(how, reason)) return;
   present_.end();
   campaign_.request_stop();
   workspace_campaign_.request_stop();

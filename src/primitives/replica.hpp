@@ -11,6 +11,7 @@
 
 #include "base/instance_note.hpp"
 #include "contracts/env.hpp"
+#include "primitives/ending.hpp"
 #include "primitives/event.hpp"
 #include "primitives/instance_register.hpp"
 #include "primitives/keeper.hpp"
@@ -24,7 +25,6 @@
 #include <expected>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -60,8 +60,7 @@ class Replica {
   /// The name's lease while we lead, else nothing.
   [[nodiscard]] std::shared_ptr<KeptLease> leading() const { return present_.held(env_.now()); }
   [[nodiscard]] std::stop_token ended() const noexcept { return over_.get_token(); }
-  [[nodiscard]] InstanceEnd end() const;
-  [[nodiscard]] std::string end_reason() const;
+  [[nodiscard]] Ending const& ending() const noexcept { return ending_; }
 
   // Any thread, after up():
   [[nodiscard]] InstanceNote const& about() const noexcept { return charter_.about; }
@@ -95,7 +94,7 @@ class Replica {
   void finish(InstanceEnd how, std::string reason);
   void tell(InstanceEventKind kind, Fence fence, std::string detail);
   void fail(std::string const& cause);
-  [[nodiscard]] bool finished() const { return end() != InstanceEnd::none; }
+  [[nodiscard]] bool finished() const { return ending_.how() != InstanceEnd::none; }
   [[nodiscard]] bool has(Lease const& lease) const { return lease && lease->held(env_.now()); }
 
   Env& env_;
@@ -122,9 +121,7 @@ class Replica {
   std::stop_source workspace_campaign_;  ///< the same for the workspace
   Nursery nursery_;
 
-  std::mutex mutable mutex_;
-  InstanceEnd end_ = InstanceEnd::none;  ///< guarded, as the reason is
-  std::string end_reason_;
+  Ending ending_;
   std::stop_source over_;
 };
 
