@@ -25,7 +25,8 @@ DEMO_NODE = ("src/cli/demo_node",)
 #   keeper: the register of held leases; event: waited for on one thread, fired on another;
 #   lock: the register of waiters; nursery: work is spawned from any thread.
 MEETING_POINTS = tuple(
-    f"src/primitives/{name}" for name in ("keeper", "event", "lock", "nursery", "present_term")
+    f"src/primitives/{name}"
+    for name in ("ending", "keeper", "event", "lock", "nursery", "present_term")
 )
 
 # (rule, where it holds, where not (both: beginnings of paths), pattern in the code, what to do)
