@@ -7,6 +7,7 @@
 #include "client/findings.hpp"
 #include "primitives/trust.hpp"
 
+#include <holt/instance.hpp>
 #include <holt/open.hpp>
 
 #include <fmt/format.h>
@@ -59,6 +60,15 @@ asio::awaitable<void> measure_once(Env& env, LeaseStore& leases, Name name, Owne
   auto const released = co_await leases.release(name, owner, answered + patience);
   static_cast<void>(released);  // lost: a call took longer than the lease lives, which shows anyway
   calls.push_back(env.now() - answered);
+}
+
+/// Of the register; nothing where the store has none, or does not answer.
+std::optional<Finding> register_finding(std::string_view url, OpenOptions const& options) {
+  try {
+    return instances_finding(open_instances(url, options).list());
+  } catch (std::exception const&) {
+    return std::nullopt;
+  }
 }
 
 }  // namespace
@@ -143,7 +153,11 @@ std::vector<Finding> diagnose(std::string_view url, OpenOptions open_options,
         client::timeout_finding(timeout, options.ttl), client::descriptors_finding()};
   };
   try {
-    return open(url, std::move(open_options)).diagnose(options);
+    auto findings = open(url, open_options).diagnose(options);
+    if (auto found = client::register_finding(url, open_options)) {
+      findings.push_back(std::move(*found));
+    }
+    return findings;
   } catch (EngineError const& error) {
     return without_store(client::store_refused(error));
   } catch (InvalidArgument const& error) {

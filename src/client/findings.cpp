@@ -69,6 +69,21 @@ Finding instance_finding(std::string_view instance) {
   return {"instance", "Instance", FindingStatus::ok, std::string(instance), {}};
 }
 
+Finding instances_finding(std::vector<InstanceInfo> const& instances) {
+  auto const stopped =
+      std::ranges::count(instances, InstanceStatus::stopped, &InstanceInfo::status);
+  auto const live = std::ssize(instances) - stopped;
+  auto const limit = InstanceOptions{}.max_instances;
+  auto detail = fmt::format("{} alive, {} stopped; an up allows {} unless told otherwise", live,
+                            stopped, limit);
+  if (live < limit * 3 / 4) {
+    return {"instances", "Instances", FindingStatus::ok, std::move(detail), {}};
+  }
+  return {"instances", "Instances", FindingStatus::warn, std::move(detail),
+          "stop those that nobody needs (holt list, holt down --name NAME), or give up a higher "
+          "--max-instances"};
+}
+
 Finding timeout_finding(milliseconds timeout, milliseconds ttl) {
   auto detail =
       fmt::format("a call gives up after {}; ttl {}", in_seconds(timeout), in_seconds(ttl));

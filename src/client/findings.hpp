@@ -8,6 +8,7 @@
 
 #include <holt/diagnosis.hpp>
 #include <holt/error.hpp>
+#include <holt/instance.hpp>
 
 #include <boost/asio/awaitable.hpp>
 
@@ -27,6 +28,9 @@ namespace holt::client {
 
 [[nodiscard]] Finding version_finding();
 [[nodiscard]] Finding instance_finding(std::string_view instance);
+
+/// "instances": how many live in the store, against how many an `up` allows.
+[[nodiscard]] Finding instances_finding(std::vector<InstanceInfo> const& instances);
 
 /// "timeout": how long a call may take, against the ttl.
 [[nodiscard]] Finding timeout_finding(std::chrono::milliseconds timeout,
