@@ -25,6 +25,7 @@ constexpr std::chrono::hours end_remembered{24 * 7};
 /// Pauses between two looks whether an instance is gone.
 constexpr milliseconds first_look{10};
 constexpr milliseconds last_look{200};
+constexpr milliseconds ask_every{1000};
 
 std::string record_key(std::string_view name) {
   return std::string(instance_record_start).append(name);
@@ -228,8 +229,12 @@ asio::awaitable<DownResult> InstanceRegister::down(std::string name, std::string
   ended.ttl = end_remembered;
   [[maybe_unused]] auto const marked = co_await records_.put(std::move(ended), soon());
   Event pause(env_);
+  auto ask_at = env_.now();
   for (auto look = first_look;; look = std::min(look * 2, last_look)) {
-    co_await ask_to_stop(name, found->run_id, reason, options.force);
+    if (env_.now() >= ask_at) {  // again now and then: who is asked may not have heard it
+      co_await ask_to_stop(name, found->run_id, reason, options.force);
+      ask_at = env_.now() + ask_every;
+    }
     bool const gone = co_await is_gone(name, found->run_id);
     if (gone) break;
     if (env_.now() >= until) co_return DownResult::late;
@@ -240,7 +245,7 @@ asio::awaitable<DownResult> InstanceRegister::down(std::string name, std::string
   co_return DownResult::stopped;
 }
 
-/// Each lease of the run that was not asked for yet; with `now` they are freed, and the workspace.
+/// Breaks each lease of the run; with `now` they are freed, and the workspace too.
 asio::awaitable<void> InstanceRegister::ask_to_stop(std::string name, std::string run_id,
                                                     std::string reason, bool now) {
   std::vector<LeaseInfo> leases =
@@ -257,8 +262,7 @@ asio::awaitable<void> InstanceRegister::ask_to_stop(std::string name, std::strin
   }
   for (auto const& lease : leases) {
     auto const note = read_instance_note(lease.note);
-    bool const ours = !note || note->run_id == run_id;
-    if (!ours || (!now && !lease.broken.empty())) continue;
+    if (note && note->run_id != run_id) continue;
     BreakRequest request(lease.name, reason);
     request.fence = lease.fence;
     request.now = now;

@@ -174,9 +174,13 @@ asio::awaitable<std::expected<std::shared_ptr<KeptLease>, Busy>> Locks::retry(
   co_return answer;
 }
 
-void Locks::stand_in_line(Attempt& attempt, std::optional<Ear>& ear) {
+void Locks::listen() {
   signals_.listen();
   has_ear_.store(true, std::memory_order_relaxed);
+}
+
+void Locks::stand_in_line(Attempt& attempt, std::optional<Ear>& ear) {
+  listen();
   ear.emplace(*this, attempt.owner, attempt.wake);
   attempt.in_line = true;
 }

@@ -63,6 +63,10 @@ class Locks {
  public:
   Locks(Env& env, LeaseStore& store, SignalBus& signals, Keeper& keeper, EventLog const& log);
 
+  /// From now on offers and wishes to break a lease are heard at once: for who will hold one for
+  /// long. Others listen when they need it. Throws EngineError.
+  void listen();
+
   /// Takes the lock or answers why not; see Holt::try_lock and Holt::lock.
   asio::awaitable<std::expected<std::shared_ptr<KeptLease>, Busy>> acquire(LockRequest request);
 

@@ -46,6 +46,7 @@ LockRequest Replica::request(Name name) const {
 
 asio::awaitable<Replica::Refusal> Replica::up() {
   auto const& about = charter_.about;
+  locks_.listen();
   LockRequest turn(up_lease(about.hostname, about.workspace_path), turn_ttl);
   turn.wait = true;
   turn.patience = charter_.patience;

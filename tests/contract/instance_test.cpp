@@ -322,7 +322,8 @@ TEST_P(InstanceRegisters, WhatCannotBeIsRefusedBeforeAnyQuestion) {
   EXPECT_THROW(up("mine", "a", {.ttl = 10s, .heartbeat = 6s}), InvalidArgument);
   EXPECT_THROW(up("", "a", {.join = true}), InvalidArgument);
   EXPECT_THROW(up("mine", "a", {.max_instances = 0}), InvalidArgument);
-  EXPECT_THROW(instances_.up({.name = "mine", .workspace = "/no/such/folder"}), InvalidArgument);
+  auto const missing = folders_.file("missing");
+  EXPECT_THROW(instances_.up({.name = "mine", .workspace = missing}), InvalidArgument);
   EXPECT_THROW(instances_.down("mine", ""), InvalidArgument);
   EXPECT_THROW(instances_.down("Mine", "why"), InvalidArgument);
   EXPECT_THAT(left(), IsEmpty());

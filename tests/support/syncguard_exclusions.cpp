@@ -22,6 +22,7 @@ std::vector<Exclusion> not_in_syncguard() {
       {"LeaseLine.*", no_line},
       {"LockLine.*", no_line},
       {"Elections.*", no_line},
+      {"InstanceRegisters.*", no_line},
       {"Pollings.*", no_note},
       {"SignalTest.*", no_line},
       {"LeaseInstances.*", no_instances},
