@@ -3,6 +3,7 @@
 
 #include "support/postgres_stores.hpp"
 #include "support/postgres_syncguard_store.hpp"
+#include "support/redis_instances_store.hpp"
 #include "support/redis_poll_store.hpp"
 #include "support/redis_sovereign_store.hpp"
 #include "support/redis_stores.hpp"
@@ -54,6 +55,10 @@ constexpr auto every_command = std::to_array<std::string_view>(
      "RecordVersions", "RecordErase", "RecordListing", "RecordCounters", "SignalTest",
      "EngineWatch"});
 
+/// Suites in which keys of the register are written that are in other slots than its leases.
+constexpr auto across_slots = std::to_array<std::string_view>(
+    {"LeaseAcquire", "LeaseRelease", "RecordVersions", "RecordExpiry", "RecordListing"});
+
 template <class Store>
 std::unique_ptr<TestStore> make() {
   use_built_modules();
@@ -89,6 +94,10 @@ std::vector<EngineUnderTest> engines_under_test(std::string_view suite) {
   if (suite.starts_with("Lease")) {
     engines.push_back({"redis_poll_plain", make<RedisPollPlainTestStore>, not_in_redis_poll()});
   }
+  // There names and records are kept where everybody can read them.
+  if (suite.starts_with("Lease") || suite.starts_with("Record")) {
+    engines.push_back({"redis_instances", make<RedisInstancesTestStore>, not_in_redis_instances()});
+  }
   auto const whole = std::string(suite) + ".*";
   std::erase_if(engines, [&](auto const& engine) { return !engine.excluded(whole).empty(); });
   return engines;
@@ -103,6 +112,9 @@ std::vector<EngineUnderTest> stores_under_test(std::string_view suite) {
   if (std::ranges::find(every_command, suite) != every_command.end()) {
     stores.push_back(
         {"redis_guarded_cluster", make<RedisGuardedClusterTestStore>, not_on_a_cluster()});
+  }
+  if (std::ranges::find(across_slots, suite) != across_slots.end()) {
+    stores.push_back({"redis_cluster_instances", make<RedisClusterInstancesTestStore>});
   }
   return stores;
 }

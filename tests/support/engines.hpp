@@ -75,12 +75,16 @@ class TestStore {
   [[nodiscard]] virtual std::string names_start() const { return {}; }
   /// What leases are acquired with when a test has no note for them.
   [[nodiscard]] virtual std::string usual_note() const { return {}; }
+  /// The same of records.
+  [[nodiscard]] virtual std::string records_start() const { return {}; }
+  /// The instance that is meant where a test does not say which.
+  [[nodiscard]] virtual std::string usual_instance() const { return "default"; }
   /// Whether its engine can tell that something has changed; if not, Engine::watch() answers null.
   [[nodiscard]] virtual bool hints_at_changes() const { return true; }
 
   /// One more client.
   [[nodiscard]] std::unique_ptr<Engine> open(std::string const& instance = "default") {
-    return open_engine(env(), {url(), instance});
+    return open_engine(env(), {url(), instance == "default" ? usual_instance() : instance});
   }
 };
 

@@ -65,7 +65,7 @@ class RedisTlsTestStore final : public TestStore {
 };
 
 /// For the user of src/engines/redis/acl.example.
-class RedisAclTestStore final : public RedisTestStore {
+class RedisAclTestStore : public RedisTestStore {
  public:
   RedisAclTestStore() : RedisTestStore({.acl = {example_line()}}) {}
 
@@ -90,7 +90,7 @@ class RedisSentinelTestStore final : public TestStore {
   TestEnv env_;
 };
 
-class RedisClusterTestStore final : public TestStore {
+class RedisClusterTestStore : public TestStore {
  public:
   RedisClusterTestStore() { group().flush(); }
 

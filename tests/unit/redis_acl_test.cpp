@@ -21,7 +21,9 @@ TEST(RedisAclTest, TheLineHasEveryCommandOfTheScripts) {
   for (auto const& script :
        {scripts::acquire, scripts::release, scripts::renew, scripts::break_lease, scripts::find,
         scripts::list, scripts::sweep, scripts::raise_fence, scripts::lift_fence,
-        scripts::introduce, scripts::record_put, scripts::record_erase}) {
+        scripts::introduce, scripts::record_put, scripts::record_erase, scripts::instance_get,
+        scripts::instance_put, scripts::instance_erase, scripts::instance_lock,
+        scripts::instance_unlock}) {
     std::string const text(script.text);
     int calls = 0;
     for (std::sregex_iterator at(text.begin(), text.end(), call), end; at != end; ++at, ++calls) {

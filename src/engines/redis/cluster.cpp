@@ -46,14 +46,36 @@ EngineError gave_up(std::string_view operation, std::string_view said) {
 
 // Calls.
 
+Cluster::State::Journey Cluster::State::journey_to(std::string_view key, Purpose purpose,
+                                                   std::string command, std::string_view operation,
+                                                   Instant deadline) const {
+  Journey journey;
+  if (key.starts_with(keys.shards_prefix())) {
+    journey.shard = shard_in(key);
+  } else {
+    journey.slot = slot_of(key);
+  }
+  journey.purpose = purpose;
+  journey.command = std::move(command);
+  journey.operation = operation;
+  journey.deadline = deadline;
+  return journey;
+}
+
+std::shared_ptr<Cluster::State::Node> Cluster::State::owner_of(Journey const& journey) {
+  if (!journey.slot) return owners[journey.shard];
+  if (journey.moved) return node_at(*journey.moved);
+  auto const* const master = map->master_of(*journey.slot);
+  return master == nullptr ? nullptr : node_at(*master);
+}
+
 asio::awaitable<TwoReplies> Cluster::State::travel(Journey journey) {
   auto const self = shared_from_this();
-  auto const shard = journey.shard;
   for (;;) {
     if (!map) co_await mapped(journey.operation, journey.deadline);
     if (closed) throw closed_error(journey.operation);
     if (env.now() >= looked_at + look_every) start_look();
-    auto node = journey.ask ? node_at(*journey.ask) : owners[shard];
+    auto node = journey.ask ? node_at(*journey.ask) : owner_of(journey);
     std::string said = "CLUSTERDOWN no node has this slot";
     if (node) {
       TwoReplies replies;
@@ -67,8 +89,9 @@ asio::awaitable<TwoReplies> Cluster::State::travel(Journey journey) {
         bool const hopeless = !is_trouble_of_connection(*error) || env.now() >= journey.deadline;
         if (hopeless) throw *error;
         journey.ask.reset();
+        journey.moved.reset();
         co_await looked(journey.deadline);
-        bool const same = owners[shard] == node;
+        bool const same = owner_of(journey) == node;
         node.reset();
         if (closed) throw *error;
         // The node may come back, or another one may take its place.
@@ -98,12 +121,17 @@ asio::awaitable<TwoReplies> Cluster::State::travel(Journey journey) {
 /// Whether to go on without a pause.
 bool Cluster::State::take(Journey& journey, Node& node, Redirect const& redirect) {
   journey.ask.reset();
+  journey.moved.reset();
   switch (redirect.kind) {
     case Redirect::Kind::moved:
       // It may be nobody's master any more, and another one's history when it is again.
       node.connection->check_again();
-      owners[journey.shard] = node_at(redirect.to);
-      introduced[journey.shard] = {};
+      if (journey.slot) {
+        journey.moved = redirect.to;
+      } else {
+        owners[journey.shard] = node_at(redirect.to);
+        introduced[journey.shard] = {};
+      }
       start_look();
       break;
     case Redirect::Kind::ask:
@@ -248,28 +276,18 @@ asio::awaitable<void> Cluster::ready(std::string_view operation, Instant deadlin
   if (!state_->map) co_await state_->mapped(operation, deadline);
 }
 
-asio::awaitable<Reply> Cluster::call(unsigned shard, Purpose purpose, std::string command,
+asio::awaitable<Reply> Cluster::call(std::string_view key, Purpose purpose, std::string command,
                                      std::string_view operation, Instant deadline) {
-  State::Journey journey;
-  journey.shard = shard;
-  journey.purpose = purpose;
-  journey.command = std::move(command);
-  journey.operation = operation;
-  journey.deadline = deadline;
+  auto journey = state_->journey_to(key, purpose, std::move(command), operation, deadline);
   TwoReplies replies = co_await state_->travel(std::move(journey));
   co_return std::move(replies.first);
 }
 
-asio::awaitable<TwoReplies> Cluster::call_both(unsigned shard, Purpose purpose, std::string command,
-                                               std::string then, std::string_view operation,
-                                               Instant deadline) {
-  State::Journey journey;
-  journey.shard = shard;
-  journey.purpose = purpose;
-  journey.command = std::move(command);
+asio::awaitable<TwoReplies> Cluster::call_both(std::string_view key, Purpose purpose,
+                                               std::string command, std::string then,
+                                               std::string_view operation, Instant deadline) {
+  auto journey = state_->journey_to(key, purpose, std::move(command), operation, deadline);
   journey.then = std::move(then);
-  journey.operation = operation;
-  journey.deadline = deadline;
   return state_->travel(std::move(journey));
 }
 

@@ -45,12 +45,13 @@ class Cluster {
   /// Waits until the map is known. Throws EngineError with outcome not_applied.
   asio::awaitable<void> ready(std::string_view operation, Instant deadline);
 
-  /// As Connection::call(), to the master of the shard, wherever that is meanwhile: MOVED and ASK
-  /// are followed, TRYAGAIN and CLUSTERDOWN waited out; not for ever, and not beyond the deadline.
-  asio::awaitable<Reply> call(unsigned shard, Purpose purpose, std::string command,
+  /// As Connection::call(), to the master that has the key, wherever that is meanwhile: MOVED and
+  /// ASK are followed, TRYAGAIN and CLUSTERDOWN waited out; not for ever, and not beyond the
+  /// deadline. Only what is in a shard of this instance can draw.
+  asio::awaitable<Reply> call(std::string_view key, Purpose purpose, std::string command,
                               std::string_view operation, Instant deadline);
   /// The same for two commands in a row, of which the first writes.
-  asio::awaitable<TwoReplies> call_both(unsigned shard, Purpose purpose, std::string command,
+  asio::awaitable<TwoReplies> call_both(std::string_view key, Purpose purpose, std::string command,
                                         std::string then, std::string_view operation,
                                         Instant deadline);
 

@@ -22,12 +22,14 @@ struct Cluster::State : std::enable_shared_from_this<State> {
   /// A call on its way to the node that has its keys.
   struct Journey {
     unsigned shard = 0;
+    std::optional<unsigned> slot;  ///< of a key that is in no shard of this instance
     Purpose purpose;
     std::string command;
     std::string then;  ///< empty: nothing is sent behind it
     std::string_view operation;
     Instant deadline;
-    std::optional<Endpoint> ask;  ///< this node is asked next, though the slot is not its own
+    std::optional<Endpoint> ask;    ///< this node is asked next, though the slot is not its own
+    std::optional<Endpoint> moved;  ///< this one has `slot`, whatever the map says
     int steps = 0;
   };
   struct Waiter {
@@ -45,7 +47,11 @@ struct Cluster::State : std::enable_shared_from_this<State> {
   State(Env& of, Place const& where, Keys const& with);
 
   // Calls: cluster.cpp.
+  [[nodiscard]] Journey journey_to(std::string_view key, Purpose purpose, std::string command,
+                                   std::string_view operation, Instant deadline) const;
   asio::awaitable<TwoReplies> travel(Journey journey);
+  /// Who has its keys, as far as is known; null: nobody.
+  [[nodiscard]] std::shared_ptr<Node> owner_of(Journey const& journey);
   asio::awaitable<TwoReplies> send(Node& node, Journey const& journey);
   [[nodiscard]] bool is_introduced(unsigned shard, Node const& node) const;
   asio::awaitable<Reply> introduce(Node& node, Journey const& journey);

@@ -32,8 +32,8 @@ asio::awaitable<DurableWrites::Written> DurableWrites::send(std::string_view key
   auto wait = redis::command("WAIT", Digits(replicas_), Digits(timeout.count()));
   TwoReplies both;
   if (own_->are_cluster()) {
-    both = co_await own_->cluster().call_both(shard_in(key), purpose, std::move(command),
-                                              std::move(wait), operation, deadline);
+    both = co_await own_->cluster().call_both(key, purpose, std::move(command), std::move(wait),
+                                              operation, deadline);
   } else {
     auto& connection = own_->one();
     if (!connection.is_ready()) co_await connection.ready(operation, deadline);

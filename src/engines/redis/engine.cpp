@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engines/redis/engine.hpp"
 
+#include "contracts/instance_names.hpp"
 #include "contracts/syncguard.hpp"
 #include "engines/redis/change_hints.hpp"
 #include "engines/redis/diagnose.hpp"
 #include "engines/redis/durable.hpp"
+#include "engines/redis/instance_lease_store.hpp"
+#include "engines/redis/instance_record_store.hpp"
 #include "engines/redis/layout.hpp"
 #include "engines/redis/lease_store.hpp"
 #include "engines/redis/place.hpp"
@@ -94,6 +97,16 @@ Finding finding_of(PollOptions const& fleet) {
       {}};
 }
 
+/// What the register of instances has in place of the native stores.
+struct InstanceParts {
+  InstanceParts(Env& env, Servers& servers, DurableWrites& writes, LeaseStore& native_leases,
+                RecordStore& native_records)
+      : leases(env, servers, native_leases), records(servers, writes, native_records) {}
+
+  InstanceLeaseStore leases;
+  InstanceRecordStore records;
+};
+
 /// In the order in which they need each other: the last one goes first.
 struct Parts {
   Parts(Env& env, Place const& place, std::string const& instance)
@@ -124,6 +137,7 @@ struct Parts {
   std::unique_ptr<SyncguardParts> syncguard;       ///< with that layout
   std::unique_ptr<SovereignLeaseStore> sovereign;  ///< with that layout, for one election
   std::unique_ptr<PollParts> poll;                 ///< with that layout, for polling
+  std::unique_ptr<InstanceParts> instances;        ///< in the scope of the register
 };
 
 /// How the address wants things to be stored; none: in the native layout.
@@ -162,6 +176,10 @@ class RedisEngine final : public Engine {
       parts.poll = std::make_unique<PollParts>(env, parts.servers.one(), parts.leases,
                                                parts.records, parts.keys, *layout.poll);
     }
+    if (instance == register_scope) {
+      parts.instances = std::make_unique<InstanceParts>(env, parts.servers, parts.writes,
+                                                        parts.leases, parts.records);
+    }
   }
 
   /// A forked child has neither the threads nor the connections: it leaves its copy alone.
@@ -183,10 +201,12 @@ class RedisEngine final : public Engine {
     if (parts_->syncguard) return parts_->syncguard->leases;
     if (parts_->sovereign) return *parts_->sovereign;
     if (parts_->poll) return parts_->poll->leases;
+    if (parts_->instances) return parts_->instances->leases;
     return parts_->leases;
   }
   RecordStore& records() override {
     if (parts_->poll) return parts_->poll->records;
+    if (parts_->instances) return parts_->instances->records;
     return parts_->records;
   }
   SignalBus& signals() override {
@@ -232,6 +252,11 @@ class RedisEngine final : public Engine {
 /// Throws InvalidArgument for what no fleet knows.
 void check_layout(Layout const& layout, Place const& place, std::string const& instance) {
   if (layout.is_native()) return;
+  if (instance == register_scope) {
+    throw InvalidArgument("named instances are not possible with layout=" + layout.name() +
+                          ": a fleet's keys have no register of them; leave layout= out of the "
+                          "store's address");
+  }
   check_syncguard_instance(instance, layout.name(), layout.sovereign ? "leader_key=" : "prefix=");
   if (place.wait_replicas > 0) {
     throw InvalidArgument("wait_replicas is not possible with layout=" + layout.name() +

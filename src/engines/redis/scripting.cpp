@@ -16,18 +16,18 @@ Reply accepted(Answer answer, std::string_view operation) {
 
 asio::awaitable<Reply> run_on_cluster(Cluster& cluster, ScriptCall const& call, Purpose purpose,
                                       Instant deadline) {
-  auto const shard = shard_in(call.first_key());
-  Reply reply = co_await cluster.call(shard, purpose, call.by_sha(), call.name(), deadline);
+  auto const key = call.first_key();
+  Reply reply = co_await cluster.call(key, purpose, call.by_sha(), call.name(), deadline);
   if (is_unknown_script(*reply)) {
-    reply = co_await cluster.call(shard, purpose, call.with_text(), call.name(), deadline);
+    reply = co_await cluster.call(key, purpose, call.with_text(), call.name(), deadline);
   }
   co_return accepted(std::move(reply), call.name());
 }
 
-asio::awaitable<Reply> run_on_cluster(Cluster& cluster, unsigned shard, std::string bytes,
+asio::awaitable<Reply> run_on_cluster(Cluster& cluster, std::string_view key, std::string bytes,
                                       Purpose purpose, std::string_view operation,
                                       Instant deadline) {
-  Reply reply = co_await cluster.call(shard, purpose, std::move(bytes), operation, deadline);
+  Reply reply = co_await cluster.call(key, purpose, std::move(bytes), operation, deadline);
   co_return accepted(std::move(reply), operation);
 }
 
@@ -62,8 +62,7 @@ asio::awaitable<Reply> run_command(Servers& servers, std::string_view key, std::
   if (!servers.are_cluster()) {
     return run_command(servers.one(), std::move(bytes), purpose.effect, operation, deadline);
   }
-  return run_on_cluster(servers.cluster(), shard_in(key), std::move(bytes), purpose, operation,
-                        deadline);
+  return run_on_cluster(servers.cluster(), key, std::move(bytes), purpose, operation, deadline);
 }
 
 }  // namespace holt::redis

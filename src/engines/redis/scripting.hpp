@@ -22,7 +22,7 @@ asio::awaitable<Reply> run_script(Connection& connection, ScriptCall const& call
 asio::awaitable<Reply> run_script(Servers& servers, ScriptCall const& call, Purpose purpose,
                                   Instant deadline);
 
-/// A plain command, the same ways. `key`: one of its keys, or any text with a shard in it.
+/// A plain command, the same ways. `key`: one of its keys, or any text.
 asio::awaitable<Reply> run_command(Connection& connection, std::string bytes, Effect effect,
                                    std::string_view operation, Instant deadline);
 
