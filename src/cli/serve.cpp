@@ -40,7 +40,6 @@ constinit Command const serve_command{
         "INT. 0 also when somebody said holt down; 123: the name is another's now. 5: the name or\n"
         "the workspace is taken.\n",
     .run = &serve,
-    .guide = "up",
 };
 
 }  // namespace holt::cli

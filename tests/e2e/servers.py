@@ -73,11 +73,11 @@ class Redis:
         self.port = free_port()
         folder = tempfile.mkdtemp(prefix="holt-e2e-")
         case.addCleanup(shutil.rmtree, folder, ignore_errors=True)
-        server = subprocess.Popen(
+        self.process = subprocess.Popen(
             ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--save", "",
              "--dir", folder], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL)
-        case.addCleanup(end, server, signal.SIGTERM)
+        case.addCleanup(end, self.process, signal.SIGTERM)
         case.wait_for(self._answers, "Redis to answer")
 
     def url(self) -> str:
