@@ -124,23 +124,18 @@ void tell_started(Instance const& instance) {
   write_data("Started instance: " + instance.name() + '\n');
 }
 
+Orchestrator::Orchestrator(InstanceFlags const& flags, ServiceLog const& log,
+                           ServiceNotice const& service, Tell tell)
+    : flags_(flags), log_(log), service_(service), tell_(std::move(tell)) {}
+
 int Orchestrator::run(CommandLine& line, StoreOptions::Opening opening) const {
-  line.doing = flags.name ? "start instance " + in_quotes(*flags.name) : "start an instance";
+  line.doing = flags_.name ? "start instance " + in_quotes(*flags_.name) : "start an instance";
   BlockedSignals const blocked(ending_signals());
   std::optional<Interruptible> starting(std::in_place);
-  std::string const asked_for = flags.name.value_or("");
-  log.attach(opening.options);
+  log_.attach(opening.options);
   auto instances = open_instances(opening.url, std::move(opening.options));
-  auto instance = instances.up(options_of(flags), [&](InstanceEvent const& event) {
-    log.write({.level = level_of(event.kind),
-               .event = std::string(to_string(event.kind)),
-               .instance = asked_for,
-               .name = {},
-               .owner = {},
-               .fence = event.fence.value(),
-               .reason = event.detail});
-    service.status(status_of(event));
-  });
+  auto instance =
+      instances.up(options_of(flags_), [this](InstanceEvent const& event) { hear(event); });
   if (!instance) {
     line.doing.clear();
     refuse(instance.error());
@@ -150,20 +145,35 @@ int Orchestrator::run(CommandLine& line, StoreOptions::Opening opening) const {
     end_by_signal(signal);
   }
   starting.reset();
-  tell(*instance);
+  tell_(*instance);
   line.doing.clear();
-  service.ready(instance->leads() ? "leading" : "following");
-  int const signal = wait_for_end(*instance, service);
-  service.stopping();
-  LogEvent last{.level = LogLevel::info, .event = "stopped", .instance = instance->name()};
+  service_.ready(instance->leads() ? "leading" : "following");
+  return serve(*instance);
+}
+
+void Orchestrator::hear(InstanceEvent const& event) const {
+  log_.write({.level = level_of(event.kind),
+              .event = std::string(to_string(event.kind)),
+              .instance = flags_.name.value_or(""),
+              .name = {},
+              .owner = {},
+              .fence = event.fence.value(),
+              .reason = event.detail});
+  service_.status(status_of(event));
+}
+
+int Orchestrator::serve(Instance& instance) const {
+  int const signal = wait_for_end(instance, service_);
+  service_.stopping();
+  LogEvent last{.level = LogLevel::info, .event = "stopped", .instance = instance.name()};
   last.reason =
-      signal != 0 ? std::string("signal ") + ::sigabbrev_np(signal) : instance->end_reason();
-  if (!instance->stop(time_to_release)) {
+      signal != 0 ? std::string("signal ") + ::sigabbrev_np(signal) : instance.end_reason();
+  if (!instance.stop(time_to_release)) {
     last.level = LogLevel::warn;
     last.reason += "; the store has not heard of it: the name is free when its ttl is over";
   }
-  log.write(last);
-  return status_of_end(*instance, signal);
+  log_.write(last);
+  return status_of_end(instance, signal);
 }
 
 }  // namespace holt::cli

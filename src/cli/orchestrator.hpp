@@ -38,15 +38,26 @@ struct InstanceFlags {
   void check();
 };
 
-struct Orchestrator {
-  InstanceFlags const& flags;
-  ServiceLog const& log;
-  ServiceNotice const& service;
+class Orchestrator {
+ public:
   /// Called once it is up. What it throws ends it.
-  std::function<void(Instance const& instance)> tell;
+  using Tell = std::function<void(Instance const& instance)>;
+
+  /// The flags are checked. All must outlive it.
+  Orchestrator(InstanceFlags const& flags, ServiceLog const& log, ServiceNotice const& service,
+               Tell tell);
 
   /// Runs to its end. Answers the exit status; throws Failure when it does not come up.
   int run(CommandLine& line, StoreOptions::Opening opening) const;
+
+ private:
+  void hear(InstanceEvent const& event) const;
+  int serve(Instance& instance) const;
+
+  InstanceFlags const& flags_;
+  ServiceLog const& log_;
+  ServiceNotice const& service_;
+  Tell tell_;
 };
 
 /// What a person sees first: that it is up, and a warning if it went over another's claim.

@@ -18,7 +18,7 @@ int serve(CommandLine& line) {
   flags.check();
   ServiceLog const log(ServiceLog::Place::standard_error);
   ServiceNotice const service;
-  return Orchestrator{flags, log, service, &tell_started}.run(line, flags.store.opening_unlogged());
+  return Orchestrator(flags, log, service, &tell_started).run(line, flags.store.opening_unlogged());
 }
 
 }  // namespace

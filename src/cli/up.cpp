@@ -19,6 +19,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <utility>
@@ -30,14 +31,12 @@ namespace {
 constexpr std::chrono::minutes patience{1};
 constexpr std::uint64_t usual_log_size = 1 << 20;
 
-/// Nobody is to be told: systemd has not started this process.
-constexpr char const* no_manager = "NOTIFY_SOCKET";
-
 int up_in_background(CommandLine& line, InstanceFlags const& flags, std::size_t log_size) {
   auto opening = flags.store.opening_unlogged();  // it may have to be read from our stdin
   Background background;
+  line.doing = "start an instance";
   if (!background.is_child()) return background.wait(patience);
-  ::unsetenv(no_manager);
+  ::unsetenv("NOTIFY_SOCKET");  // systemd has not started this process
   ServiceLog const log(ServiceLog::Place::file);
   ServiceNotice const service;
   auto const tell = [&](Instance const& instance) {
@@ -49,7 +48,7 @@ int up_in_background(CommandLine& line, InstanceFlags const& flags, std::size_t 
     static_cast<void>(::chdir(instance.workspace().c_str()));
     background.go_on();
   };
-  return Orchestrator{flags, log, service, tell}.run(line, std::move(opening));
+  return Orchestrator(flags, log, service, tell).run(line, std::move(opening));
 }
 
 int up(CommandLine& line) {
@@ -69,7 +68,7 @@ int up(CommandLine& line) {
   if (!foreground) return up_in_background(line, flags, log_size.value_or(usual_log_size));
   ServiceLog const log(ServiceLog::Place::standard_error);
   ServiceNotice const service;
-  return Orchestrator{flags, log, service, &tell_started}.run(line, flags.store.opening_unlogged());
+  return Orchestrator(flags, log, service, &tell_started).run(line, flags.store.opening_unlogged());
 }
 
 }  // namespace

@@ -242,7 +242,7 @@ class ForegroundTest(InstanceCase):
 
 class UnitTest(InstanceCase):
     def test_unit(self):
-        """systemd knows its own language best; where it is not installed the words are compared."""
+        """systemd knows its own language best, where it is installed."""
         unit = pathlib.Path(__file__).resolve().parents[2] / "deploy/systemd/holt@.service"
         text = unit.read_text()
         command = "ExecStart=holt serve --name %i --join\n"
@@ -252,8 +252,8 @@ class UnitTest(InstanceCase):
         if shutil.which("systemd-analyze"):
             copy = self.folder / "holt@web.service"
             copy.write_text(text.replace("=holt serve", f"={BINARY} serve"))
-            done = subprocess.run(["systemd-analyze", "verify", "--man=no", copy], capture_output=True,
-                                  text=True, timeout=PATIENCE, check=False)
+            done = subprocess.run(["systemd-analyze", "verify", "--man=no", copy], text=True,
+                                  capture_output=True, timeout=PATIENCE, check=False)
             self.assertEqual((done.returncode, done.stderr), (0, ""))
 
 

@@ -120,7 +120,8 @@ class InstanceTest(InstanceCase):
 
     def test_completion(self):
         self.up("--name", "web")
-        for line in (["down", "--name", ""], ["down", "--name=w"], ["lock", "list", "--instance", ""]):
+        for line in (["down", "--name", ""], ["down", "--name=w"],
+                     ["lock", "list", "--instance", ""]):
             with self.subTest(line=line):
                 self.assertIn("web", self.check(0, "__complete", "--", *line).stdout)
         self.down()
