@@ -30,7 +30,7 @@ struct Words {
 Words name_taken(InstanceRefused const& refused) {
   auto const& name = refused.name;
   std::string message = "Instance name '" + name + "' is already in use";
-  if (!refused.by.empty()) message += "\nIt runs as " + printable(refused.by);
+  if (!refused.by.empty()) message += "\nIt is held by " + printable(refused.by);
   return {std::move(message), std::string(see_list) + "\nholt down --name " + name +
                                   " (to stop existing instance)\nholt up --name " +
                                   other_name(name) + " (to use a different name)"};

@@ -18,7 +18,7 @@ class LogWriter;
 /// Sets the level and the callback. Throws UsageError for a setting that is no setting.
 void log_to_stderr(OpenOptions& options);
 
-/// The log of a program that serves. Any thread.
+/// The log of a program that serves. A handle: copies are the same log. Any thread.
 class ServiceLog {
  public:
   enum class Place {

@@ -63,7 +63,7 @@ LogLevel level_of(InstanceEventKind kind) {
 
 std::string status_of(InstanceEvent const& event) {
   std::string text(to_string(event.kind));
-  if (event.kind == InstanceEventKind::leading) text += ", fence " + event.fence.decimal();
+  if (event.kind == InstanceEventKind::leading) return text + ", fence " + event.fence.decimal();
   if (!event.detail.empty()) text += ": " + event.detail;
   return text;
 }
@@ -134,8 +134,7 @@ int Orchestrator::run(CommandLine& line, StoreOptions::Opening opening) const {
   std::optional<Interruptible> starting(std::in_place);
   log_.attach(opening.options);
   auto instances = open_instances(opening.url, std::move(opening.options));
-  auto instance =
-      instances.up(options_of(flags_), [this](InstanceEvent const& event) { hear(event); });
+  auto instance = instances.up(options_of(flags_), listener());
   if (!instance) {
     line.doing.clear();
     refuse(instance.error());
@@ -151,15 +150,19 @@ int Orchestrator::run(CommandLine& line, StoreOptions::Opening opening) const {
   return serve(*instance);
 }
 
-void Orchestrator::hear(InstanceEvent const& event) const {
-  log_.write({.level = level_of(event.kind),
-              .event = std::string(to_string(event.kind)),
-              .instance = flags_.name.value_or(""),
-              .name = {},
-              .owner = {},
-              .fence = event.fence.value(),
-              .reason = event.detail});
-  service_.status(status_of(event));
+/// It owns what it needs: the last event may be on its way when everything else is gone.
+Instances::Listener Orchestrator::listener() const {
+  return [log = log_, service = service_,
+          name = flags_.name.value_or("")](InstanceEvent const& event) {
+    log.write({.level = level_of(event.kind),
+               .event = std::string(to_string(event.kind)),
+               .instance = name,
+               .name = {},
+               .owner = {},
+               .fence = event.fence.value(),
+               .reason = event.kind == InstanceEventKind::leading ? "" : event.detail});
+    service.status(status_of(event));
+  };
 }
 
 int Orchestrator::serve(Instance& instance) const {
@@ -168,12 +171,15 @@ int Orchestrator::serve(Instance& instance) const {
   LogEvent last{.level = LogLevel::info, .event = "stopped", .instance = instance.name()};
   last.reason =
       signal != 0 ? std::string("signal ") + ::sigabbrev_np(signal) : instance.end_reason();
+  int const status = status_of_end(instance, signal);
   if (!instance.stop(time_to_release)) {
     last.level = LogLevel::warn;
-    last.reason += "; the store has not heard of it: the name is free when its ttl is over";
+    last.reason += "; the store was not reached: free when the ttl is over";
+    log_.write(last);
+    ::_exit(status);  // closing the client would take as long as the store does
   }
   log_.write(last);
-  return status_of_end(instance, signal);
+  return status;
 }
 
 }  // namespace holt::cli

@@ -51,7 +51,7 @@ class Orchestrator {
   int run(CommandLine& line, StoreOptions::Opening opening) const;
 
  private:
-  void hear(InstanceEvent const& event) const;
+  [[nodiscard]] Instances::Listener listener() const;
   int serve(Instance& instance) const;
 
   InstanceFlags const& flags_;

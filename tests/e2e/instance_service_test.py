@@ -169,7 +169,7 @@ class ForegroundTest(InstanceCase):
         started.send_signal(signal.SIGTERM)
         _, told = self.finish(started, 0)
         self.assertLess(time.monotonic() - asked, 4 if SANITIZED else 1)
-        self.assertIn("the store has not heard of it", told)
+        self.assertIn("the store was not reached", told)
 
     def test_the_name_is_lost_to_another_run(self):
         started = self.serve("--name", "web", "--ttl", "1s")
@@ -180,7 +180,7 @@ class ForegroundTest(InstanceCase):
         successor = self.instances()["web"]
         started.send_signal(signal.SIGCONT)
         _, told = self.finish(started, 123)
-        self.assertIn(" info ended instance=web", told)
+        self.assertIn(" info stopped instance=web reason=", told)
         self.assertEqual(self.instances()["web"]["run_id"], successor["run_id"])
         self.down("--name", "web")
 

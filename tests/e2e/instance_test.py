@@ -17,7 +17,7 @@ class InstanceTest(InstanceCase):
     def plain(self, text: str) -> str:
         """Without what differs from run to run and from host to host."""
         text = text.replace(socket.gethostname(), "HOST")
-        text = re.sub(r"\bpid \d+", "pid PID", text)
+        text = re.sub(r"\b(pid|process) \d+", r"\1 PID", text)
         return re.sub(r"TIME +\d+s\b", "TIME  7s", re.sub(r"\d{4}-\S+Z", "TIME", text))
 
     def test_golden(self):
