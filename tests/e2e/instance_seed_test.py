@@ -82,6 +82,26 @@ class Scripts:
         return shown and {"workspace_path": shown["workspace"], "run_id": shown["run_id"],
                           "orchestrator_pid": shown["pid"], "started_at": shown["started_at"]}
 
+    def race(self, commands: list[tuple[str, tuple[str, ...]]]) -> list[str]:
+        """Of many that start at once, each in its folder, one comes up; what the others say."""
+        started = [self.start("up", *words, cwd=self.workspace(at)) for at, words in commands]
+        ended = [(one.communicate(timeout=60)[1], one.returncode) for one in started]
+        self.assertEqual(sorted(code for _, code in ended), [0] + [5] * (len(commands) - 1), ended)
+        self.assertEqual(len(self.instances()), 1)
+        return [told for told, code in ended if code == 5]
+
+    def test_a_race_for_a_name(self):
+        for told in self.race([(f"at-{n}", ("--name", "race")) for n in range(20)]):
+            self.assertIn("Instance name 'race' is already in use\n", told)
+        self.down("--name", "race")
+
+    def test_a_race_for_a_workspace(self):
+        for told in self.race([("one", ())] * 20):
+            self.assertRegex(told, "workspace '.*' is already in use by instance 'default-1'\n")
+        self.down()
+        self.assertEqual(self.up_as(), "default-2")  # the refused ones have drawn no number
+        self.down()
+
     def test_replicas_take_over(self):
         self.up("--name", "web", "--join", *TTL, at="one")
         self.up("--name", "web", "--join", *TTL, at="two")
