@@ -5,11 +5,15 @@
 #include "cli/exit_code.hpp"
 #include "cli/failure.hpp"
 
+#include <holt/clock.hpp>
+
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <initializer_list>
@@ -47,24 +51,30 @@ std::filesystem::path log_folder() {
   return state / "holt/log";
 }
 
-/// False: somebody writes to it.
-bool is_free(std::filesystem::path const& path) {
+/// False: somebody writes to it, for longer than that.
+bool is_free_within(std::chrono::milliseconds patience, std::filesystem::path const& path) {
   Descriptor const file(::open(path.c_str(),
                                O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
                                S_IRUSR | S_IWUSR));
   if (!file.is_open()) refuse(path, errno);
-  return ::flock(file.get(), LOCK_EX | LOCK_NB) == 0;
+  auto const end = BootClock::now() + patience;
+  while (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (BootClock::now() >= end) return false;
+    ::poll(nullptr, 0, 10);
+  }
+  return true;
 }
 
 }  // namespace
 
-std::string log_place(std::string const& instance) {
+std::string log_place(std::string const& instance, std::chrono::milliseconds patience) {
   auto const folder = log_folder();
   for (int number = 1; number <= most_logs; ++number) {
     // No instance has '@' in its name, and those that are put aside are NAME.1.log.
     auto const suffix = number == 1 ? std::string() : '@' + std::to_string(number);
     auto const path = folder / (instance + suffix + ".log");
-    if (is_free(path)) return path.string();
+    if (is_free_within(patience, path)) return path.string();
+    patience = {};
   }
   throw Failure(ExitCode::conflict, "too many logs of this instance are in use");
 }

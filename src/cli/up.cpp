@@ -29,6 +29,8 @@ namespace {
 
 /// For coming up, with a store that takes its time.
 constexpr std::chrono::minutes patience{1};
+constexpr std::chrono::milliseconds time_to_end{1'000};
+constexpr std::chrono::milliseconds no_time{0};
 constexpr std::uint64_t usual_log_size = 1 << 20;
 
 int up_in_background(CommandLine& line, InstanceFlags const& flags, std::size_t log_size) {
@@ -40,7 +42,8 @@ int up_in_background(CommandLine& line, InstanceFlags const& flags, std::size_t 
   ServiceLog const log(ServiceLog::Place::file);
   ServiceNotice const service;
   auto const tell = [&](Instance const& instance) {
-    auto const place = log_place(instance.name());
+    // Who leads has no equal here, but for one that is ending just now.
+    auto const place = log_place(instance.name(), instance.leads() ? time_to_end : no_time);
     tell_started(instance);
     write_data("Workspace: " + instance.workspace() + "\nLog: " + place +
                "\nNext: holt list\n      holt down --name " + instance.name() + '\n');

@@ -5,6 +5,7 @@ in a container, its signals and its end."""
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import socket
@@ -61,15 +62,17 @@ class BackgroundTest(InstanceCase):
         log = self.log_of("web")
         self.assertEqual(log.stat().st_mode & 0o777, 0o600)
         self.assertEqual(log.parent.stat().st_mode & 0o777, 0o700)
-        self.assertRegex(log.read_text(), r"(?m)^\S+Z info leading instance=web fence=\d{19}$")
+        leads = re.compile(r"^\S+Z info leading instance=web fence=\d{19}\n", re.MULTILINE)
+        self.wait_for(lambda: leads.search(log.read_text()), "its first word")
+        pid = self.pid_of("web")
         self.down("--reason", "no longer needed")
-        self.wait_for(lambda: "stopped" in log.read_text(), "its last word")
-        self.assertIn("no longer needed", log.read_text())
+        self.wait_until_gone(pid)
+        self.assertIn('stopped instance=web reason="no longer needed"\n', log.read_text())
         before = log.read_text()
         self.up("--name", "web", env={"HOLT_LOG_FORMAT": "json"})
-        added = log.read_text().removeprefix(before)
-        told = [json.loads(line) for line in added.splitlines()]
-        self.assertIn("leading", [line["event"] for line in told])
+        self.wait_for(lambda: '"event":"leading"' in log.read_text(), "its first word in JSON")
+        for line in log.read_text().removeprefix(before).splitlines():
+            self.assertIn("event", json.loads(line))
         self.down()
 
     def test_logs_rotate(self):
@@ -94,8 +97,13 @@ class BackgroundTest(InstanceCase):
         second = self.up("--name", "web", "--join", at="two")
         self.assertIn(f"Log: {self.log_of('web')}\n", first.stdout)
         self.assertIn(f"Log: {self.log_of('web@2')}\n", second.stdout)
-        self.assertIn(" info following ", self.log_of("web@2").read_text())
+        self.wait_for(lambda: " info following " in self.log_of("web@2").read_text(), "its word")
         self.down("--name", "web")
+
+    def test_one_after_the_other_has_the_same_log(self):
+        for _ in range(5):
+            self.assertIn(f"Log: {self.log_of('web')}\n", self.up("--name", "web").stdout)
+            self.down()
 
     def test_no_log(self):
         self.up("--name", "web", env={"HOLT_LOG_LEVEL": "off"})
