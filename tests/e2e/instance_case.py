@@ -2,7 +2,9 @@
 """What tests of holt up, down, list and serve share: folders to be workspaces, and orchestrators
 that do not outlive the test."""
 
+import contextlib
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -49,8 +51,8 @@ class InstanceCase(HoltCase):
                       f"{name} to be {status}")
 
     def _stray_orchestrators(self):
-        """Those that a test has left, in its store; before its servers are gone."""
-        done = self.holt("list", "-o", "json")
-        if done.returncode == 0:
-            for instance in json.loads(done.stdout):
-                self.strays += [replica["pid"] for replica in instance["replica_list"]]
+        """Those that a test that failed has left: they work in its folders."""
+        for process in pathlib.Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                if self.folder.resolve() in pathlib.Path(os.readlink(process / "cwd")).parents:
+                    self.strays.append(int(process.name))
