@@ -115,7 +115,6 @@ std::unique_ptr<Serving> Core::serving(InstanceOptions const& options,
   charter.force = options.force;
   charter.join = options.join;
   charter.max_instances = options.max_instances;
-  engine_->signals().listen();  // now: a `down` that comes right behind is heard too
   return std::make_unique<Serving>(shared_from_this(), env_, locks_, instances(),
                                    std::move(charter), std::move(listener));
 }
