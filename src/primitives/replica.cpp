@@ -72,7 +72,9 @@ void Replica::finish(InstanceEnd how, std::string reason) {
   if (running_) tell(InstanceEventKind::ended, Fence(), std::move(reason));
 }
 
+/// Nothing after the end.
 void Replica::tell(InstanceEventKind kind, Fence fence, std::string detail) {
+  if (kind != InstanceEventKind::ended && finished()) return;
   told_ = kind;
   if (!listener_) return;
   InstanceEvent event{kind, fence, std::move(detail)};
