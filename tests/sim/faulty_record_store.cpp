@@ -62,7 +62,7 @@ asio::awaitable<std::expected<bool, Conflict>> FaultyRecordStore::seen_erase(
                         !answer   ? "not as expected"
                         : *answer ? "done"
                                   : "there is none"));
-  if (answer && *answer) landlord_.erased(key);
+  if (answer && *answer) landlord_.erased(link_.node(), key);
   co_return answer;
 }
 

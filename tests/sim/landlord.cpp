@@ -33,7 +33,6 @@ void Landlord::arrives(SimEnv& env, Replica const& replica, bool numbered) {
 void Landlord::is_up(Replica const& replica) {
   auto& tenant = find(replica);
   auto const& about = replica.about();
-  history_[about.orchestrator_pid].about = about;
   tenant.claimed = tenant.first && replica.overridden().empty();
   if (!tenant.safe) untidy_.insert(about.run_id);
   if (!tenant.numbered) return;
@@ -47,6 +46,7 @@ void Landlord::is_up(Replica const& replica) {
 void Landlord::is_refused(Replica const& replica, InstanceRefused const& refusal) {
   using enum InstanceRefused::Why;
   auto const& tenant = find(replica);
+  remember();
   bool const explained = std::ranges::any_of(
       history_, [&](auto const& past) { return explains(past.second, tenant, refusal); });
   bool const named = refusal.why == name_taken || refusal.why == workspace_taken;
@@ -57,6 +57,14 @@ void Landlord::is_refused(Replica const& replica, InstanceRefused const& refusal
                                   refusal.by));
   }
   check_nothing_left(replica);
+}
+
+/// The names that those who come up ask for may be new.
+void Landlord::remember() {
+  for (auto const& tenant : tenants_) {
+    auto const& about = tenant.replica->about();
+    history_[about.orchestrator_pid].about = about;
+  }
 }
 
 /// Another one that was there at some time while it came up.
@@ -76,6 +84,7 @@ bool Landlord::explains(Past const& past, Tenant const& tenant,
 void Landlord::departs(Replica const& replica, bool well) {
   auto const found = std::ranges::find(tenants_, &replica, &Tenant::replica);
   if (found == tenants_.end()) return;  // its power was cut
+  remember();
   auto const& about = replica.about();
   if (well) check_nothing_left(replica);
   if (well && found->safe) history_[about.orchestrator_pid].gone = world_.now();
@@ -138,11 +147,13 @@ void Landlord::wrote(SimEnv const& by, std::string const& key, std::string const
                    own ? leader->replica->leading()->fence() : Fence()};
 }
 
-void Landlord::erased(std::string const& key) {
+void Landlord::erased(SimEnv const& by, std::string const& key) {
   if (!key.starts_with(instance_record_start)) return;
   auto const name = key.substr(instance_record_start.size());
   auto const* const leader = leader_of(name);
   if (leader && is_of(key, *leader)) checker_.violated(key + " is erased while its writer leads");
+  auto& errand = errands_[by.node()];
+  if (errand.name == name) errand.runs.insert(written_[key].run);
   written_.erase(key);
 }
 

@@ -55,7 +55,7 @@ class Landlord {
   // What the store has done, in its order. --------------------------------------------------------
 
   void wrote(SimEnv const& by, std::string const& key, std::string const& value);
-  void erased(std::string const& key);
+  void erased(SimEnv const& by, std::string const& key);
   void drew(std::int64_t number);
   void power_cut();
 
@@ -92,6 +92,7 @@ class Landlord {
   };
 
   Tenant& find(Replica const& replica);
+  void remember();
   void look_at(Tenant& tenant);
   void begin(Tenant& tenant, std::shared_ptr<KeptLease> lease);
   void check_alone(Tenant const& tenant) const;
