@@ -43,6 +43,11 @@ void Landlord::is_up(Replica const& replica) {
   }
 }
 
+void Landlord::follows(Replica const& replica) {
+  auto const found = std::ranges::find(tenants_, &replica, &Tenant::replica);
+  if (found != tenants_.end()) found->in_line = !replica.leading();
+}
+
 void Landlord::is_refused(Replica const& replica, InstanceRefused const& refusal) {
   using enum InstanceRefused::Why;
   auto const& tenant = find(replica);
@@ -221,9 +226,23 @@ void Landlord::begin(Tenant& tenant, std::shared_ptr<KeptLease> lease) {
   if (tenant.working) *tenant.working = false;
   if (!tenant.term) tenant.first = lease;
   tenant.term = lease;
+  tenant.in_line = false;
+  if (options_.calm) check_successor(tenant);
   tenant.working = std::make_shared<bool>(true);
   checker_.holds(*tenant.env, lease, true);
   checker_.works(lease->owner(), tenant.working);
+}
+
+/// Where nothing fails, a name goes to who stands in line, and to no stranger.
+void Landlord::check_successor(Tenant const& tenant) const {
+  auto const& about = tenant.replica->about();
+  for (auto const& other : tenants_) {
+    auto const& waits = other.replica->about();
+    bool const goes_on = other.in_line && other.replica->ending().how() == InstanceEnd::none &&
+                         !untidy_.contains(waits.run_id);
+    if (!goes_on || waits.instance != about.instance || waits.run_id == about.run_id) continue;
+    checker_.violated("no stranger takes the name of a run that lives: " + about.instance);
+  }
 }
 
 /// The checker sees leases; this sees what is made of them.

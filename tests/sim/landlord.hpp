@@ -44,6 +44,8 @@ class Landlord {
   /// It is about to come up; `numbered` if it asks for no name.
   void arrives(SimEnv& env, Replica const& replica, bool numbered);
   void is_up(Replica const& replica);
+  /// It was told that it stands in line behind another replica of its run.
+  void follows(Replica const& replica);
   void is_refused(Replica const& replica, InstanceRefused const& refusal);
   /// Nothing of it runs any more; `well`: and the store was told.
   void departs(Replica const& replica, bool well);
@@ -76,6 +78,7 @@ class Landlord {
     std::shared_ptr<KeptLease> term;   ///< the last one seen
     std::shared_ptr<bool> working;     ///< in it
     bool claimed = false;              ///< the workspace, with the first term
+    bool in_line = false;              ///< behind another replica of its run
   };
   struct Past {
     InstanceNote about;
@@ -95,6 +98,7 @@ class Landlord {
   void remember();
   void look_at(Tenant& tenant);
   void begin(Tenant& tenant, std::shared_ptr<KeptLease> lease);
+  void check_successor(Tenant const& tenant) const;
   void check_alone(Tenant const& tenant) const;
   void check_nothing_left(Replica const& replica);
   void check_forgotten(std::string const& run);

@@ -147,6 +147,8 @@ void Tenant::hear(std::int64_t pid, InstanceEvent const& event) {
                   event.fence.decimal(), event.detail));
   expect(pid > heard_end_of_, "who is over hears no more");
   if (event.kind == InstanceEventKind::ended) heard_end_of_ = pid;
+  bool const present = replica_ && replica_->about().orchestrator_pid == pid;
+  if (present && event.kind == InstanceEventKind::following) landlord_.follows(*replica_);
   expect(event.kind != InstanceEventKind::trouble || !tools_.options.calm,
          "there is no trouble without a fault");
 }
