@@ -121,7 +121,8 @@ void tell_started(Instance const& instance) {
   if (!instance.overridden().empty()) {
     talk_plainly("Warning: Overriding workspace path collision check");
   }
-  write_data("Started instance: " + instance.name() + '\n');
+  write_data((instance.leads() ? "Started instance: " : "Joined instance: ") + instance.name() +
+             '\n');
 }
 
 Orchestrator::Orchestrator(InstanceFlags const& flags, ServiceLog const& log,

@@ -104,7 +104,8 @@ class Scripts:
 
     def test_replicas_take_over(self):
         self.up("--name", "web", "--join", *TTL, at="one")
-        self.up("--name", "web", "--join", *TTL, at="two")
+        joined = self.up("--name", "web", "--join", *TTL, at="two")
+        self.assertEqual(joined.stdout.splitlines()[0], "Joined instance: web")
         self.wait_for(lambda: self.instances()["web"]["replicas"] == 2, "both to be seen")
         before = self.instances()["web"]
         self.assertEqual(sum(replica["leads"] for replica in before["replica_list"]), 1)
