@@ -100,10 +100,18 @@ void choose_polls(Random random, Options& options) {
 void choose_tenancy(Random random, Options& options) {
   if (!random.chance(half)) return;
   auto& tenancy = options.tenancy;
-  tenancy.names = static_cast<std::uint32_t>(random.between(1, 3));
+  tenancy.names = random.chance(half) ? 1 : static_cast<std::uint32_t>(random.between(2, 3));
   tenancy.hosts = static_cast<std::uint32_t>(random.between(1, options.nodes));
   tenancy.folders = static_cast<std::uint32_t>(random.between(1, 3));
   tenancy.evicts = random.chance(half / 2);
+}
+
+void describe_tenancy(TenancyOptions const& tenancy, auto const& add) {
+  if (tenancy.names == 0) return;
+  add("instances", tenancy.names);
+  add("hosts", tenancy.hosts);
+  add("folders", tenancy.folders);
+  add("evicts", tenancy.evicts);
 }
 
 }  // namespace
@@ -159,10 +167,7 @@ std::string describe(Options const& options) {
   add("poll_capped", options.polls.capped);
   add("poll_compatible", options.polls.compatible);
   add("poll_disagree", options.polls.disagree);
-  add("instances", options.tenancy.names);
-  if (options.tenancy.names > 0) add("hosts", options.tenancy.hosts);
-  if (options.tenancy.names > 0) add("folders", options.tenancy.folders);
-  add("evicts", options.tenancy.evicts);
+  describe_tenancy(options.tenancy, add);
   add("delay_us", faults.delay / microseconds(1));
   add("ordered", faults.ordered);
   add("slow_ppm", faults.slow);

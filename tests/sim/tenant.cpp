@@ -27,9 +27,13 @@ Tenant::Tenant(Tools tools, RecordStore& records, Landlord& landlord, std::uint3
       host_(fmt::format("host-{}", number % tools.options.tenancy.hosts)) {}
 
 asio::awaitable<void> Tenant::run() {
+  auto const& options = tools_.options;
   Event never(tools_.env);
   while (!over()) {
-    auto const pause = random_.between(milliseconds(1), tools_.options.longest_ttl);
+    // Often in haste, while what the last one asked for is still on its way.
+    auto const longest =
+        random_.chance(50 * percent) ? Nanos(milliseconds(50)) : options.longest_ttl;
+    auto const pause = random_.between(milliseconds(1), longest);
     [[maybe_unused]] bool const woken = co_await never.wait_until(tools_.env.now() + pause);
     if (over()) break;
     bool const ended = replica_ && replica_->ending().how() != InstanceEnd::none;
@@ -45,7 +49,7 @@ asio::awaitable<void> Tenant::run() {
 }
 
 asio::awaitable<void> Tenant::act() {
-  if (random_.chance(15 * percent)) {
+  if (random_.chance(20 * percent)) {
     co_await stop();
   } else if (random_.chance(10 * percent)) {
     co_await end_one();
