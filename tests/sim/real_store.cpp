@@ -121,7 +121,7 @@ struct RealStore::Parts {
     return place;
   }
   void sync() {
-    std::erase_if(watched, [](auto const& watched) { return watched.expired(); });
+    std::erase_if(watched, [](auto const& disk) { return disk.expired(); });
     for (auto const& one : watched) one.lock()->become(*disk);
   }
 
