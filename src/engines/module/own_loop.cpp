@@ -12,6 +12,7 @@
 
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -145,6 +146,40 @@ class RecordsOnLoop final : public RecordStore {
   SharedLoop& loop_;
 };
 
+class TasksOnLoop final : public TaskStore {
+ public:
+  TasksOnLoop(TaskStore& inner, SharedLoop& loop) : inner_(inner), loop_(loop) {}
+
+  asio::awaitable<std::vector<Added>> add(AddRequest request, Instant deadline) override {
+    return at(loop_, inner_.add(std::move(request), deadline));
+  }
+  asio::awaitable<Claimed> claim(ClaimRequest request, Instant deadline) override {
+    return at(loop_, inner_.claim(std::move(request), deadline));
+  }
+  asio::awaitable<std::vector<std::expected<RenewedClaim, Lost>>> renew(
+      std::vector<ClaimRenewal> renewals, Instant deadline) override {
+    return at(loop_, inner_.renew(std::move(renewals), deadline));
+  }
+  asio::awaitable<Cancellation> cancel(TaskId id, Instant deadline) override {
+    return at(loop_, inner_.cancel(std::move(id), deadline));
+  }
+  asio::awaitable<std::optional<TaskInfo>> find(TaskId id, Instant deadline) override {
+    return at(loop_, inner_.find(std::move(id), deadline));
+  }
+  asio::awaitable<TaskPage> list(std::string queue, TaskFilter filter, std::string cursor,
+                                 std::uint32_t limit, Instant deadline) override {
+    return at(loop_, inner_.list(std::move(queue), std::move(filter), std::move(cursor), limit,
+                                 deadline));
+  }
+  asio::awaitable<TaskCounts> count(std::string queue, Instant deadline) override {
+    return at(loop_, inner_.count(std::move(queue), deadline));
+  }
+
+ private:
+  TaskStore& inner_;
+  SharedLoop& loop_;
+};
+
 /// A function of the loader's, until it is closed. Closing waits for a call under way on another
 /// thread; a function may close itself.
 template <class Argument>
@@ -271,7 +306,9 @@ class EngineOnOwnLoop final : public Engine, public Home {
         inner_(open(env_, options)),
         leases_(inner_->leases(), env_.loop()),
         records_(inner_->records(), env_.loop()),
-        signals_(inner_->signals(), env_.loop()) {}
+        signals_(inner_->signals(), env_.loop()) {
+    if (auto* const tasks = inner_->tasks()) tasks_.emplace(*tasks, env_.loop());
+  }
   ~EngineOnOwnLoop() override {
     attention_ = env_.loop().attention();
     close_gone();
@@ -282,6 +319,7 @@ class EngineOnOwnLoop final : public Engine, public Home {
   LeaseStore& leases() override { return leases_; }
   RecordStore& records() override { return records_; }
   SignalBus& signals() override { return signals_; }
+  TaskStore* tasks() override { return tasks_ ? &*tasks_ : nullptr; }
   [[nodiscard]] Capabilities capabilities() const override { return inner_->capabilities(); }
   [[nodiscard]] std::string const& url() const override { return inner_->url(); }
 
@@ -324,6 +362,7 @@ class EngineOnOwnLoop final : public Engine, public Home {
   std::unique_ptr<Engine> inner_;
   LeasesOnLoop leases_;
   RecordsOnLoop records_;
+  std::optional<TasksOnLoop> tasks_;
   SignalsFromLoop signals_;
   std::shared_ptr<Handed<std::string>> gone_;
 };
