@@ -128,6 +128,7 @@ DECLARE
   _first integer := 1;
   _back  bigint[] := '{}';
   _lanes integer[] := '{}';
+  _taken bigint[] := '{}';
   _due   boolean;
   _plain boolean := true;
 BEGIN
@@ -204,6 +205,7 @@ BEGIN
       END IF;
     END IF;
     tasks := _got.tasks;
+    _taken := _got.numbers;
     _plain := _got.plain;
     ask_again_us := 0;
     IF _got.cut OR cardinality(tasks) = _want THEN
@@ -238,7 +240,7 @@ BEGIN
                                      answered, plain, worker, numbers, tasks, answers)
   VALUES (_queue, _owner, fence, _now, _now + "@schema@".span(_ttl_us),
           CASE WHEN fence IS NULL THEN _now END, 0, false, _plain, _worker,
-          CASE WHEN fence IS NULL THEN '{}' ELSE _got.numbers END, coalesce(tasks, '{}'), answers);
+          _taken, coalesce(tasks, '{}'), answers);
   IF random() < cardinality(_numbers) / 500.0 THEN
     PERFORM "@schema@".forget_tasks(_queue);
   END IF;
