@@ -16,7 +16,7 @@ using testing::HasSubstr;
 class PostgresAddTask : public OnOneServer {
  protected:
   /// As a user would, on a connection of their own.
-  [[nodiscard]] std::string sql(std::string const& statements) const {
+  std::string sql(std::string const& statements) const {
     return server().query(fmt::format(fmt::runtime(statements), schema_));
   }
   [[nodiscard]] std::string refused(std::string const& arguments) const {

@@ -32,7 +32,7 @@ class PostgresTasks : public testing::Test {
   [[nodiscard]] std::string url(std::string const& options = {}) const {
     return server().url() + "?schema=" + schema_ + options;
   }
-  [[nodiscard]] std::string in_schema(std::string const& statement) const {
+  std::string in_schema(std::string const& statement) const {
     return server().query(fmt::format(fmt::runtime(statement), schema_));
   }
 
