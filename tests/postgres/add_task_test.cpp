@@ -103,9 +103,9 @@ TEST_F(PostgresAddTask, IsNotLedAstrayByTheCallersObjects) {
 TEST_F(PostgresAddTask, NamesTheTaskThatHasTheKey) {
   auto const first = sql("SELECT {0}.add_task('q', 'job', unique_key => 'k')");
   EXPECT_EQ(sql("SELECT {0}.add_task('q', 'job', unique_key => 'k')"), first);
-  auto const period = sql(
-      "SELECT {0}.add_task('q', 'job', unique_key => 'p', unique_while => 'period', "
-      "unique_period => '1 hour')");
+  auto const period =
+      sql("SELECT {0}.add_task('q', 'job', unique_key => 'p', unique_while => 'period', "
+          "unique_period => '1 hour')");
   EXPECT_EQ(drain(caller_, 10).size(), 2U);
   EXPECT_NE(sql("SELECT {0}.add_task('q', 'job', unique_key => 'k')"), first);
   EXPECT_EQ(sql("SELECT {0}.add_task('q', 'job', unique_key => 'p', unique_while => 'period', "

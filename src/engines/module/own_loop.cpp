@@ -168,8 +168,8 @@ class TasksOnLoop final : public TaskStore {
   }
   asio::awaitable<TaskPage> list(std::string queue, TaskFilter filter, std::string cursor,
                                  std::uint32_t limit, Instant deadline) override {
-    return at(loop_, inner_.list(std::move(queue), std::move(filter), std::move(cursor), limit,
-                                 deadline));
+    return at(loop_,
+              inner_.list(std::move(queue), std::move(filter), std::move(cursor), limit, deadline));
   }
   asio::awaitable<TaskCounts> count(std::string queue, Instant deadline) override {
     return at(loop_, inner_.count(std::move(queue), deadline));

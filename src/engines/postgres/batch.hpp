@@ -3,8 +3,8 @@
 // Batch: calls of one kind that go to the server together. The first goes at once; those that come
 // while as many statements are under way as there are connections wait, and go with the next one,
 // so they share its commit. If one of them cannot be decided because somebody keeps a lock, or is
-// past a limit, each is sent again alone: nobody waits for what another is kept from, nor is refused
-// what another may not have. On Env::executor().
+// past a limit, each is sent again alone: nobody waits for what another is kept from, nor is
+// refused what another may not have. On Env::executor().
 
 #include "contracts/env.hpp"
 #include "engines/postgres/errors.hpp"

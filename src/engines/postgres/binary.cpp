@@ -24,7 +24,9 @@ class Reader {
     rest_.remove_prefix(size);
     return taken;
   }
-  std::int32_t number() { return static_cast<std::int32_t>(integer_of(take(sizeof(std::int32_t)))); }
+  std::int32_t number() {
+    return static_cast<std::int32_t>(integer_of(take(sizeof(std::int32_t))));
+  }
   std::size_t count() {
     auto const said = number();
     // Each has a length at least.

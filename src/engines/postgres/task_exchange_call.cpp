@@ -182,9 +182,8 @@ Claimed ExchangeCall::claimed_in(Answer const& answer, TaskMarks& seen) const {
     mark = std::max(mark, integer_of(fields.at(number)));
   }
   seen.since_us = answer.integer(0, Column::at);
-  std::ranges::sort(claimed.tasks, {}, [](Task const& task) {
-    return std::pair(task.priority, task.id.number());
-  });
+  std::ranges::sort(claimed.tasks, {},
+                    [](Task const& task) { return std::pair(task.priority, task.id.number()); });
   claimed.finishes = finishes_in(answer);
   claimed.ask_again = microseconds(answer.integer(0, Column::ask_again));
   claimed.others_idle = answer.flag(0, Column::others_idle);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// One exchange as a statement, and its answer. Tasks are handed in claim by claim, by number, as the
-// server keeps them; the answers come back in the order in which the caller told them.
+// One exchange as a statement, and its answer. Tasks are handed in claim by claim, by number, as
+// the server keeps them; the answers come back in the order in which the caller told them.
 
 #include "contracts/task_store.hpp"
 #include "engines/postgres/answer.hpp"

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What this client's last claim on a queue saw: how far it took tasks of each lane and priority, and
-// the server's time. The next one looks behind that first, so that rows which are dead, but which
-// somebody's old snapshot keeps from being removed, are not read again and again. What comes into a
-// place before the mark (a late commit, a task given back by another) is seen when the marks are
-// dropped: every 200 ms, and by the server itself when it would answer fewer tasks than are wanted.
+// What this client's last claim on a queue saw: how far it took tasks of each lane and priority,
+// and the server's time. The next one looks behind that first, so that rows which are dead, but
+// which somebody's old snapshot keeps from being removed, are not read again and again. What comes
+// into a place before the mark (a late commit, a task given back by another) is seen when the marks
+// are dropped: every 200 ms, and by the server itself when it would answer fewer tasks than are
+// wanted.
 
 #include <holt/clock.hpp>
 

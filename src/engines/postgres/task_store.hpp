@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// TaskStore on PostgreSQL: each call is one statement that calls a function (migrations/005 to 008);
-// small adds of many callers share one. docs/adr/0020-task-queue.md. On Env::executor().
+// TaskStore on PostgreSQL: each call is one statement that calls a function (migrations/005 to
+// 008); small adds of many callers share one. docs/adr/0020-task-queue.md. On Env::executor().
 
 #include "contracts/task_store.hpp"
 #include "engines/postgres/batch.hpp"

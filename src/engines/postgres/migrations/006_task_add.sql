@@ -76,11 +76,12 @@ BEGIN
   END LOOP;
 END $$;
 
--- TaskStore::add of many callers in one commit. _patience_ms NULL: the caller's own. An entry per call in _queues, _requests (empty:
--- none; each once) and _counts; different lanes in _lane_queues and _lane_kinds, in their order;
--- and then an entry per task, those of one call after those of the other. NULL in the place of a
--- whole array: as usual in all tasks. _lane_of counts from 1. _large: some payload has more than
--- 1 kB. A row per call: the numbers of its tasks, and which of them were there before (NULL: none).
+-- TaskStore::add of many callers in one commit. _patience_ms NULL: the caller's own. An entry per
+-- call in _queues, _requests (empty: none; each once) and _counts; different lanes in _lane_queues
+-- and _lane_kinds, in their order; and then an entry per task, those of one call after those of the
+-- other. NULL in the place of a whole array: as usual in all tasks. _lane_of counts from 1. _large:
+-- some payload has more than 1 kB. A row per call: the numbers of its tasks, and which of them were
+-- there before (NULL: none).
 CREATE FUNCTION "@schema@".add_tasks(
   _instance text, _patience_ms integer, _queues text[], _requests text[], _counts integer[],
   _lane_queues text[], _lane_kinds text[], _lane_of integer[], _payloads bytea[],

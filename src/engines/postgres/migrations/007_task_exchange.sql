@@ -95,11 +95,11 @@ END $$;
 
 -- Hands in tasks of a claim that is locked. answers: NULL when all were completed; back and
 -- back_lanes: those that are ready again. Numbers must grow; NULL instead of outcomes, delays,
--- texts: completed, none, none.
+-- texts: completed, none, none. Who knows the fence had the answer in which it was.
 CREATE FUNCTION "@schema@".hand_in(
   _instance text, _queue integer, _name text, _owner text, _fence bigint, _numbers bigint[],
-  _outcomes integer[], _delays_us bigint[], _texts bytea[], _answered boolean,
-  OUT answers smallint[], OUT back bigint[], OUT back_lanes integer[]) LANGUAGE plpgsql AS $$
+  _outcomes integer[], _delays_us bigint[], _texts bytea[], OUT answers smallint[],
+  OUT back bigint[], OUT back_lanes integer[]) LANGUAGE plpgsql AS $$
 DECLARE
   _now   timestamptz := clock_timestamp();
   _claim "@schema@".task_claim;
@@ -112,8 +112,7 @@ BEGIN
   IF _outcomes IS NULL AND _texts IS NULL THEN
     -- Most often a whole batch is completed.
     UPDATE "@schema@".task_claim AS c
-    SET done_at = _now, handed_at = _now, completed = cardinality(_numbers),
-        answered = c.answered OR _answered
+    SET done_at = _now, handed_at = _now, completed = cardinality(_numbers), answered = true
     WHERE c.queue = _queue AND c.owner = _owner AND c.fence = _fence AND c.done_at IS NULL
       AND c.plain AND c.done IS NULL AND c.numbers = _numbers;
     IF FOUND THEN RETURN; END IF;
@@ -158,7 +157,7 @@ BEGIN
   END IF;
   UPDATE "@schema@".task_claim AS c
   SET done = _done, handed_at = _now, completed = cardinality(array_positions(_done, 1::smallint)),
-      done_at = CASE WHEN NOT 0 = ANY (_done) THEN _now END, answered = c.answered OR _answered
+      done_at = CASE WHEN NOT 0 = ANY (_done) THEN _now END, answered = true
   WHERE c.queue = _queue AND c.owner = _owner;
   IF NOT EXISTS (SELECT FROM unnest(answers) AS a WHERE a <> 3) THEN answers := NULL; END IF;
 END $$;
@@ -178,7 +177,7 @@ BEGIN
   IF NOT FOUND THEN RETURN; END IF;
   SELECT h.back, h.back_lanes INTO back, back_lanes FROM "@schema@".hand_in(
     _instance, _queue, _name, _owner, _left.fence, _left.numbers,
-    array_fill(4, ARRAY[cardinality(_left.numbers)]), NULL, NULL, true) AS h;
+    array_fill(4, ARRAY[cardinality(_left.numbers)]), NULL, NULL) AS h;
 END $$;
 
 -- Takes back claims of a queue that ended between two times, sixteen at the most, past those that

@@ -91,7 +91,8 @@ BEGIN
 END $$;
 
 -- The payloads that are not in the tasks themselves.
-CREATE FUNCTION "@schema@".bodies_of(_queue integer, _tasks "@schema@".task_ready[], _plain boolean)
+CREATE FUNCTION "@schema@".bodies_of(_queue integer, _tasks "@schema@".task_ready[],
+                                     _plain boolean)
 RETURNS "@schema@".task_body[] LANGUAGE plpgsql AS $$
 BEGIN
   IF _plain THEN RETURN NULL; END IF;
@@ -102,15 +103,15 @@ END $$;
 
 -- TaskStore::claim. Handed in are _counts[i] of _numbers, which grow, for the claim of _owners[i]
 -- with _fences[i], in the order of the owners. Marks say from which numbers on to look, _since_us
--- from which time: what this client's last exchange told it (0: from the beginning). Both are passed
--- over when less than is wanted is found so, or something has just come back. _hears: signals reach
--- the owner's inbox; _present: as of a ticket.
+-- from which time: what this client's last exchange told it (0: from the beginning). Both are
+-- passed over when less than is wanted is found so, or something has just come back. _hears:
+-- signals reach the owner's inbox; _present: as of a ticket.
 -- at_us: the time of this one. ask_again_us counts if fewer came than were wanted.
 CREATE FUNCTION "@schema@".exchange(
   _instance text, _patience_ms integer, _name text, _owner text, _want integer, _ttl_us bigint,
   _kinds text[], _max_bytes bigint, _idle_us bigint, _hears boolean, _present boolean,
-  _worker text, _answered text, _give_back text[], _owners text[], _fences bigint[], _counts integer[],
-  _numbers bigint[], _outcomes integer[], _delays_us bigint[], _texts bytea[],
+  _worker text, _answered text, _give_back text[], _owners text[], _fences bigint[],
+  _counts integer[], _numbers bigint[], _outcomes integer[], _delays_us bigint[], _texts bytea[],
   _mark_lanes integer[], _mark_priorities integer[], _mark_numbers bigint[], _since_us bigint,
   OUT fence bigint, OUT tasks "@schema@".task_ready[], OUT bodies "@schema@".task_body[],
   OUT answers smallint[], OUT ask_again_us bigint, OUT others_idle boolean,
@@ -156,8 +157,7 @@ BEGIN
     SELECT * INTO _part FROM "@schema@".hand_in(
       _instance, _queue, _name, _owners[_i], _fences[_i],
       _numbers[_first : _first + _counts[_i] - 1], _outcomes[_first : _first + _counts[_i] - 1],
-      _delays_us[_first : _first + _counts[_i] - 1], _texts[_first : _first + _counts[_i] - 1],
-      _owners[_i] = _answered);
+      _delays_us[_first : _first + _counts[_i] - 1], _texts[_first : _first + _counts[_i] - 1]);
     _back := _back || _part.back;
     _lanes := _lanes || _part.back_lanes;
     IF answers IS NOT NULL OR _part.answers IS NOT NULL THEN
@@ -195,8 +195,10 @@ BEGIN
       _lanes := _lanes || _part.back_lanes;
       PERFORM "@schema@".bring_due(lane_ids, '-infinity', _now);
       SELECT * INTO _more FROM "@schema@".take_ready(
-        lane_ids, _want - cardinality(_got.tasks), _max_bytes, '{}', '{}', '{}',
-        cardinality(_got.tasks) > 0);
+        lane_ids, _want - cardinality(_got.tasks),
+        _max_bytes - (SELECT coalesce(sum(t.size), 0) FROM unnest(_got.tasks) AS t), '{}', '{}',
+        '{}', cardinality(_got.tasks) > 0);
+      _got.cut := _more.cut;
       IF cardinality(_more.tasks) > 0 THEN
         SELECT array_agg(t.number ORDER BY t.number) AS numbers,
                array_agg(t ORDER BY t.number) AS tasks, _got.plain AND _more.plain AS plain,
@@ -345,8 +347,8 @@ BEGIN
   RETURN 3;
 END $$;
 
--- The first tasks of a queue between two numbers, as one snapshot shows them; of one kind and in one
--- state if that is asked for. _whole: with payload, result and errors.
+-- The first tasks of a queue between two numbers, as one snapshot shows them; of one kind and in
+-- one state if that is asked for. _whole: with payload, result and errors.
 CREATE FUNCTION "@schema@".look_at_tasks(
   _instance text, _name text, _from bigint, _upto bigint, _limit integer, _state integer,
   _kind text, _whole boolean)
@@ -371,7 +373,8 @@ BEGIN
     SELECT 1 AS state, r.task, NULL::timestamptz AS run_at, NULL::timestamptz AS ended_at,
            NULL::bigint AS fence, NULL::text AS worker, NULL::timestamptz AS ends_at,
            false AS cancel_asked, NULL::bytea AS progress, NULL::bytea AS result, 0 AS counted
-    FROM lane AS l, generate_series(1, 10) AS p (priority), (VALUES (false), (true)) AS s (suspect),
+    FROM lane AS l, generate_series(1, 10) AS p (priority),
+      (VALUES (false), (true)) AS s (suspect),
       LATERAL (SELECT t AS task FROM "@schema@".task_ready AS t
                WHERE t.lane = l.id AND t.suspect = s.suspect AND t.priority = p.priority
                  AND t.number BETWEEN _from AND _upto ORDER BY t.number LIMIT _limit) AS r
@@ -402,7 +405,8 @@ BEGIN
          (s.task).metadata, (s.task).priority::integer, (s.task).attempt + s.counted,
          (s.task).max_attempts::integer, (s.task).returns::integer, (s.task).timeout_us,
          (s.task).unique_key, "@schema@".us_since_epoch((s.task).added_at),
-         "@schema@".us_since_epoch(s.run_at), "@schema@".us_since_epoch(s.ended_at), s.fence,
+         "@schema@".us_since_epoch(s.run_at), "@schema@".us_since_epoch(s.ended_at),
+         coalesce(s.fence, ((s.task).errors[cardinality((s.task).errors)]).fence),
          CASE WHEN s.state = 2 THEN s.worker END,
          CASE WHEN s.state = 2 THEN greatest(0, "@schema@".us_until(s.ends_at, _now)) END,
          s.cancel_asked AND s.state = 2, coalesce(s.progress, (s.task).progress),
