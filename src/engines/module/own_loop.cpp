@@ -2,13 +2,12 @@
 #include "engines/module/own_loop.hpp"
 
 #include "contracts/home.hpp"
+#include "engines/module/at_loop.hpp"
+#include "engines/module/tasks_on_loop.hpp"
 #include "env/blocking_loop.hpp"
 #include "env/shared_loop.hpp"
 
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <map>
 #include <mutex>
@@ -63,25 +62,6 @@ class ModuleEnv final : public Env {
   BlockingLoop blocking_;
   std::shared_ptr<Timers> timers_ = std::make_shared<Timers>();
 };
-
-/// Runs `work` on `loop`; the result arrives on the awaiting coroutine's executor.
-template <class T>
-asio::awaitable<T> on(asio::any_io_executor loop, asio::awaitable<T> work) {
-  return asio::co_spawn(std::move(loop), std::move(work), asio::use_awaitable);
-}
-
-/// The same; who is there already just goes on.
-template <class T>
-asio::awaitable<T> at(SharedLoop& loop, asio::awaitable<T> work) {
-  auto const here = co_await asio::this_coro::executor;
-  std::shared_ptr<void> attention;
-  if (here != loop.executor()) {
-    attention = loop.attention();
-    work = on(loop.executor(), std::move(work));
-  }
-  T result = co_await std::move(work);
-  co_return result;
-}
 
 class LeasesOnLoop final : public LeaseStore {
  public:
@@ -364,6 +344,7 @@ class EngineOnOwnLoop final : public Engine, public Home {
   RecordsOnLoop records_;
   std::optional<TasksOnLoop> tasks_;
   SignalsFromLoop signals_;
+  std::optional<TasksOnLoop> tasks_;
   std::shared_ptr<Handed<std::string>> gone_;
 };
 
