@@ -126,40 +126,6 @@ class RecordsOnLoop final : public RecordStore {
   SharedLoop& loop_;
 };
 
-class TasksOnLoop final : public TaskStore {
- public:
-  TasksOnLoop(TaskStore& inner, SharedLoop& loop) : inner_(inner), loop_(loop) {}
-
-  asio::awaitable<std::vector<Added>> add(AddRequest request, Instant deadline) override {
-    return at(loop_, inner_.add(std::move(request), deadline));
-  }
-  asio::awaitable<Claimed> claim(ClaimRequest request, Instant deadline) override {
-    return at(loop_, inner_.claim(std::move(request), deadline));
-  }
-  asio::awaitable<std::vector<std::expected<RenewedClaim, Lost>>> renew(
-      std::vector<ClaimRenewal> renewals, Instant deadline) override {
-    return at(loop_, inner_.renew(std::move(renewals), deadline));
-  }
-  asio::awaitable<Cancellation> cancel(TaskId id, Instant deadline) override {
-    return at(loop_, inner_.cancel(std::move(id), deadline));
-  }
-  asio::awaitable<std::optional<TaskInfo>> find(TaskId id, Instant deadline) override {
-    return at(loop_, inner_.find(std::move(id), deadline));
-  }
-  asio::awaitable<TaskPage> list(std::string queue, TaskFilter filter, std::string cursor,
-                                 std::uint32_t limit, Instant deadline) override {
-    return at(loop_,
-              inner_.list(std::move(queue), std::move(filter), std::move(cursor), limit, deadline));
-  }
-  asio::awaitable<TaskCounts> count(std::string queue, Instant deadline) override {
-    return at(loop_, inner_.count(std::move(queue), deadline));
-  }
-
- private:
-  TaskStore& inner_;
-  SharedLoop& loop_;
-};
-
 /// A function of the loader's, until it is closed. Closing waits for a call under way on another
 /// thread; a function may close itself.
 template <class Argument>
@@ -342,7 +308,6 @@ class EngineOnOwnLoop final : public Engine, public Home {
   std::unique_ptr<Engine> inner_;
   LeasesOnLoop leases_;
   RecordsOnLoop records_;
-  std::optional<TasksOnLoop> tasks_;
   SignalsFromLoop signals_;
   std::optional<TasksOnLoop> tasks_;
   std::shared_ptr<Handed<std::string>> gone_;
