@@ -121,7 +121,7 @@ struct RealStore::Parts {
     return place;
   }
   void sync() {
-    std::erase_if(watched, [](auto const& disk) { return disk.expired(); });
+    std::erase_if(watched, [](auto const& each) { return each.expired(); });
     for (auto const& one : watched) one.lock()->become(*disk);
   }
 
