@@ -52,7 +52,7 @@ asio::awaitable<bool> Replica::stop(Instant deadline) {
     bool const woken = co_await loop_ended_.wait_until(deadline);
     if (!woken) co_return false;
   }
-  co_return true;
+  co_return !untold_;
 }
 
 asio::awaitable<void> Replica::close() {
@@ -221,6 +221,7 @@ void Replica::heard_busy(Busy const& busy) {
 
 /// Shows that this replica lives, again after its lease has ended.
 asio::awaitable<void> Replica::be_present() {
+  if (finished()) co_return;  // nobody would call off the wait
   auto wanted = request(replica_lease(charter_.about.instance, charter_.about.replica));
   wanted.wait = true;  // what we held before may still have to end
   wanted.give_up = env_.now() + charter_.ttl;
@@ -296,7 +297,7 @@ asio::awaitable<void> Replica::release(Lease lease) {
     [[maybe_unused]] auto const answer =
         co_await locks_.release(lease, env_.now() + charter_.patience);
   } catch (EngineError const&) {
-    co_return;  // its ttl ends it
+    untold_ = true;  // its ttl ends it
   }
 }
 
