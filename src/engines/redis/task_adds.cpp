@@ -181,7 +181,6 @@ asio::awaitable<void> TaskAdds::State::send(std::string queue, std::vector<Calle
         co_await calls.identity(queue, scripts::task_add.name, deadline);
     ScriptCall const call = call_of(queue, callers, identity);
     reply = co_await calls.write(queue, call, drawing, deadline);
-    if (reply->size() != callers.size()) not_ours(scripts::task_add.name, queue);
   } catch (...) {
     error = std::current_exception();
   }
@@ -192,6 +191,7 @@ asio::awaitable<void> TaskAdds::State::send(std::string queue, std::vector<Calle
       callers[i].done(std::string((*reply)[i].text()));
     }
   }
+  co_return;
 }
 
 TaskAdds::TaskAdds(Env& env, QueueCalls& calls) : state_(std::make_shared<State>(env, calls)) {}
