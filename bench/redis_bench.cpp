@@ -6,14 +6,17 @@
 //
 // redis_bench [CALLERS...]     how many at a time; 1 16 256 unless told
 
+#include "engines/redis/batch.hpp"
 #include "engines/redis/engine.hpp"
 #include "figures.hpp"
 #include "pairs.hpp"
+#include "redis_ceiling.hpp"
 #include "redis_figures.hpp"
 #include "redis_scripts.hpp"
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -49,7 +52,7 @@ Measured measured_by(std::string const& line) {
 Measured probe_round(Folder const& folder, int port, int workers) {
   std::string const keys =
       "holt:probe:{%h}:l:%n holt:probe:{%h}:q:%n holt:probe:{%h}:u:%n holt:probe:{%h}:t:%n "
-      "holt:probe:{%h}:c holt:probe:{%h}:i";
+      "holt:probe:{all}:c holt:probe:{%h}:i";
   return measured_by(output_of(
       fmt::format("{} {} {} {} {} '{}' '{}' {} '{}' '{}' 2>/dev/null", HOLT_REDIS_PROBE, port,
                   workers, 1, (folder.path() / "acquire.lua").string(), keys,
@@ -63,6 +66,15 @@ Measured bare_round(int port, int workers) {
       output_of(fmt::format("{} {} {} {} - 'SET bare:%n %o NX PX 30000' '' - 'DEL bare:%n' '' "
                             "2>/dev/null",
                             HOLT_REDIS_PROBE, port, workers, 1)));
+}
+
+/// The server's own limit: the scripts that the engine uses for so many, as many names in each.
+Measured ceiling_round(test::RedisServer const& server, int workers) {
+  using namespace redis::scripts;
+  int const names = std::min<int>(workers, redis::Batch::most);
+  Ceiling const ceiling{names == 1 ? acquire.text : acquire_many.text,
+                        names == 1 ? release.text : release_many.text, names, workers / names};
+  return {.rate = pairs_by_redis_benchmark(server, ceiling)};
 }
 
 /// Where pairs.mjs of bench/peers/redis and its packages are; nothing: they are not installed.
@@ -99,6 +111,7 @@ Series run_rounds(test::RedisServer const& server, int workers,
   for (int i = 0; i < rounds; ++i) {
     add("probe", [&] { return probe_round(folder, port, workers); });
     add("bare", [&] { return bare_round(port, workers); });
+    series["ceiling"].push_back(ceiling_round(server, workers));
     add("engine", [&] { return engine_round(redis::open, url, {workers}); });
     add("async", [&] { return async_round(url, {workers}); });
     if (workers == 1) add("blocking", [&] { return blocking_round(url, {}); });
@@ -133,7 +146,10 @@ void measure(int workers) {
        "A pair is a fenced acquire and its release, distinct names, one connection. The probe\n"
        "sends the same scripts from a bare loop, each call by itself. The bare pair is SET NX PX\n"
        "and DEL from that loop, without script, check and fence: the most a client could reach.\n"
-       "Where it does not reach a target beside a peer, nobody can on one connection. " +
+       "Where it does not reach a target beside a peer, nobody can on one connection.\n"
+       "redis-benchmark repeats one command that runs the engine's two scripts one after the\n"
+       "other, of as many names as the engine puts into one: one round trip for a pair, and what\n"
+       "the server can do at most with these scripts. " +
            std::string(workers < 256 ? "" : at_256) + "\n5 rounds of 1 s each, alternating. " +
            settings_of(server) +
            (installed ? ""
@@ -159,6 +175,9 @@ void measure(int workers) {
   }
   row("bare pair, pairs per second", fmt::format("{:.0f}", figure("bare", &Measured::rate)));
   row("engine / bare pair", against("engine", "bare", &Measured::rate));
+  row("redis-benchmark, pairs per second",
+      fmt::format("{:.0f}", figure("ceiling", &Measured::rate)));
+  row("engine / redis-benchmark", against("engine", "ceiling", &Measured::rate));
   row("coroutines of a user / probe", against("async", "probe", &Measured::rate));
   if (workers == 1) row("blocking call / probe", against("blocking", "probe", &Measured::rate));
   if (!installed) row("engine / redlock, engine / ioredis", "peers not installed");

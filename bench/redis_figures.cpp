@@ -17,10 +17,10 @@ namespace {
 
 /// What `redis.call` names in src/engines/redis/scripts. One that is missing here makes counts too
 /// great, never too small.
-constexpr std::array<std::string_view, 24> called_by_scripts{
-    "del",  "exists", "get",    "hdel",        "hget",          "hincrby", "hmget", "hset",
-    "incr", "info",   "mget",   "pexpire",     "pttl",          "publish", "set",   "time",
-    "zadd", "zcount", "zrange", "zrangebylex", "zrangebyscore", "zrank",   "zrem",  "zscore"};
+constexpr std::array<std::string_view, 25> called_by_scripts{
+    "del",    "exists", "get",         "hdel",          "hget",  "hincrby", "hmget", "hset", "incr",
+    "info",   "mget",   "pexpire",     "psetex",        "pttl",  "publish", "set",   "time", "zadd",
+    "zcount", "zrange", "zrangebylex", "zrangebyscore", "zrank", "zrem",    "zscore"};
 
 /// Of each line like "cmdstat_evalsha:calls=12,usec=345,…".
 std::map<std::string, CommandStats::Calls> calls_in(std::string const& info) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ceiling that the Redis engine is measured against: the same scripts, one connection, one
 // thread, and nothing else. N workers on names of their own acquire and release in turn; what they
-// send in one round goes out in one write. No code of Holt is in it. (redis-benchmark repeats one
-// command with random words; it cannot release what it has taken.)
+// send in one round goes out in one write. No code of Holt is in it. redis_ceiling.hpp has
+// another ceiling, by redis-benchmark.
 //
 // redis_probe PORT N SECONDS ACQUIRE.lua KEYS ARGS RELEASE.lua KEYS ARGS
 // KEYS and ARGS are words between spaces, in which %n is the worker's name, %h one of 64 shards in

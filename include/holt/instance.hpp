@@ -170,7 +170,8 @@ class Instances {
   using Listener = std::function<void(InstanceEvent const&)>;
 
   /// Claims the name and the workspace in one step, or joins, and keeps them until it is stopped.
-  /// `listener` is called on a thread of the library, in order. Throws InvalidArgument for options
+  /// `listener` is called on a thread of the library, in order, and not any more when the Instance
+  /// is gone. Throws InvalidArgument for options
   /// that cannot be, EngineError when the store fails.
   std::expected<Instance, InstanceRefused> up(InstanceOptions options = {}, Listener listener = {});
 

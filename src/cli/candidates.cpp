@@ -7,6 +7,7 @@
 #include "cli/help.hpp"
 #include "cli/store.hpp"
 
+#include <holt/instance.hpp>
 #include <holt/open.hpp>
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -129,6 +131,7 @@ class Line {
   void complete_value(Flag const& flag, std::string const& before) {
     for (auto const choice : flag.choices) add(before + std::string(choice), {});
     if (flag.placeholder == "NAME") add_names(before);
+    if (flag.placeholder == "INSTANCE") add_instances(before);
   }
 
   void complete_word(DeclaredWord const& word, std::vector<std::string> const& plain) {
@@ -150,12 +153,25 @@ class Line {
   }
 
   /// The store that the line is about, if it opens at once.
-  [[nodiscard]] std::optional<Holt> open_store() const {
+  [[nodiscard]] std::optional<StoreOptions::Opening> opening() const {
     StoreOptions store;
     CommandLine line(lock_list_command, store_words());
     store.declare(line);
     if (!line.parse()) return std::nullopt;
-    return store.open_quickly(patience);
+    return store.opening_quickly(patience);
+  }
+
+  [[nodiscard]] std::optional<Holt> open_store() const {
+    auto found = opening();
+    if (!found) return std::nullopt;
+    return holt::open(found->url, std::move(found->options));
+  }
+
+  void add_instances(std::string const& before) {
+    auto found = opening();
+    if (!found) return;
+    auto instances = open_instances(found->url, std::move(found->options));
+    for (auto const& instance : instances.list()) add(before + instance.name, {});
   }
 
   void add_elections() {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// holt demo: what a lock with fences does when all goes well, when its holder is killed, and when
-// its holder is stopped and goes on too late; an election whose leaders stop and die; and endpoints
-// that are polled by a changing set of workers. On a store of its own, which is removed afterwards.
+// holt demo: an instance, and in it what a lock with fences does when all goes well, when its
+// holder is killed, and when its holder is stopped and goes on too late; an election whose leaders
+// stop and die; and endpoints that are polled by a changing set of workers. On a store of its own,
+// which is removed afterwards.
 
 #include "cli/color.hpp"
 #include "cli/command_line.hpp"
@@ -10,11 +11,13 @@
 #include "cli/demo_story.hpp"
 #include "cli/demo_telling.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/failure.hpp"
 #include "cli/progress.hpp"
 #include "cli/signals.hpp"
 #include "cli/stream.hpp"
 
 #include <holt/error.hpp>
+#include <holt/instance.hpp>
 #include <holt/open.hpp>
 
 #include <fmt/format.h>
@@ -35,6 +38,8 @@
 
 namespace holt::cli {
 namespace {
+
+constexpr char const* demo_instance = "demo";
 
 /// A folder that is gone afterwards, with all that is in it.
 class TemporaryFolder {
@@ -69,11 +74,12 @@ std::string truth(bool value) {
   return value ? "true" : styled(Style::red, "FALSE", STDOUT_FILENO);
 }
 
-void print_summary(Facts const& facts) {
+void print_summary(Facts const& facts, bool one_name) {
   auto const row = [](char const* what, std::string const& value) {
     write_data(fmt::format("  {:<38}{}\n", what, value));
   };
   write_data('\n' + styled(Style::bold, "Summary", STDOUT_FILENO) + '\n');
+  row("one instance under one name", truth(one_name));
   row("clean hand-overs", fmt::format("{}, median {:.2f} ms, slowest {:.2f} ms",
                                       facts.handovers.size(), in_ms(median(facts.handovers)),
                                       in_ms(*std::ranges::max_element(facts.handovers))));
@@ -97,6 +103,27 @@ void print_summary(Facts const& facts) {
           : truth(false));
 }
 
+/// Everything happens in an instance of its own, as it would with `holt up --name demo`. True: a
+/// second one of that name is refused.
+bool name_is_taken_once(Instances& instances, Instance const& instance,
+                        std::filesystem::path const& folder) {
+  say(fmt::format("Instance {} is up: its name and its folder belong to nobody else, {}.",
+                  instance.name(),
+                  styled(Style::bold, "fence " + instance.fence().decimal(), STDOUT_FILENO)));
+  auto const second = instances.up({.name = instance.name(), .workspace = folder.native()});
+  if (second) return false;
+  say(fmt::format("A second one of that name is {}: it is held by {}.\n",
+                  styled(Style::red, "REFUSED", STDOUT_FILENO), second.error().by));
+  return true;
+}
+
+/// Throws Failure: the store is fresh, so nobody can be in the way.
+Instance come_up(Instances& instances, std::filesystem::path const& folder) {
+  auto instance = instances.up({.name = demo_instance, .workspace = folder.native()});
+  if (!instance) throw Failure(ExitCode::failed, "the instance of the demo was refused");
+  return std::move(*instance);
+}
+
 int demo(CommandLine& line) {
   ProgressOption progress;
   progress.declare(line);
@@ -106,11 +133,14 @@ int demo(CommandLine& line) {
   ::signal(SIGPIPE, SIG_IGN);                      // and so does a reader that goes away
   TemporaryFolder const folder;
   auto const url = "sqlite://" + (folder.path() / "holt.db").string();
-  auto holt = holt::open(url);
-  Stage stage(demo_workers, url);
+  auto instances = open_instances(url);
+  auto const instance = come_up(instances, folder.path());
+  auto holt = holt::open(url, {.instance = instance.name()});
+  Stage stage(demo_workers, url, instance.name());
+  bool const one_name = name_is_taken_once(instances, instance, folder.path());
   auto const facts = Story(stage, holt, progress.form()).tell();
-  print_summary(facts);
-  return number(facts.all_true() ? ExitCode::ok : ExitCode::failed);
+  print_summary(facts, one_name);
+  return number(facts.all_true() && one_name ? ExitCode::ok : ExitCode::failed);
 }
 
 }  // namespace
@@ -118,7 +148,7 @@ int demo(CommandLine& line) {
 constinit Command const demo_command{
     .words = "demo",
     .synopsis = "[options]",
-    .summary = "See locks, fences, an election and polling at work, in twelve seconds",
+    .summary = "See an instance, locks, fences, an election and polling at work, in twelve seconds",
     .examples = "  holt demo\n",
     .details =
         "Starts five worker processes on a store of their own, in a temporary folder, and\n"

@@ -82,7 +82,8 @@ class SpawnSettings {
 
 }  // namespace
 
-Stage::Stage(int workers, std::string const& store_url) : store_url_(store_url) {
+Stage::Stage(int workers, std::string store_url, std::string instance)
+    : store_url_(std::move(store_url)), instance_(std::move(instance)) {
   auto const set = ending_signals();
   signals_ = Descriptor(::signalfd(-1, &set, SFD_CLOEXEC));
   if (!signals_.is_open()) fail("cannot watch for signals");
@@ -100,8 +101,10 @@ int Stage::add_worker() {
   Worker worker{.pid = -1, .socket = Descriptor(ends[0])};
   Descriptor const theirs(ends[1]);
   SpawnSettings const settings(theirs.get());
-  std::array<std::string, 4> words{"holt", "demo-worker", "--store", store_url_};
-  std::array<char*, 5> argv{words[0].data(), words[1].data(), words[2].data(), words[3].data()};
+  std::array<std::string, 6> words{"holt",     "demo-worker", "--store",
+                                   store_url_, "--instance",  instance_};
+  std::array<char*, words.size() + 1> argv{};
+  std::ranges::transform(words, argv.begin(), [](std::string& word) { return word.data(); });
   auto const error = ::posix_spawn(&worker.pid, "/proc/self/exe", &settings.actions,
                                    &settings.attributes, argv.data(), environ);
   if (error != 0) fail("cannot start a worker", error);

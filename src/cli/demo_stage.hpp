@@ -31,9 +31,9 @@ struct Message {
 
 class Stage {
  public:
-  /// Starts the workers on a store. The signals of ending_signals() must be blocked.
-  /// Throws std::system_error.
-  Stage(int workers, std::string const& store_url);
+  /// Starts the workers on a store, in one of its instances. The signals of ending_signals() must
+  /// be blocked. Throws std::system_error.
+  Stage(int workers, std::string store_url, std::string instance);
 
   /// Kills what is left of them.
   ~Stage();
@@ -62,6 +62,7 @@ class Stage {
   [[noreturn]] void end_by_signal();
 
   std::string store_url_;
+  std::string instance_;
   Descriptor signals_;
   std::vector<Worker> workers_;
 };

@@ -3,7 +3,7 @@
 // How a command gives up: an exit code, what failed, and what a person could try next.
 // Thrown by commands, caught once in main.cpp, which prints
 //   holt: <message>
-//   Try: <hint>
+//   Try: <hint>           once per line of it
 
 #include "cli/exit_code.hpp"
 

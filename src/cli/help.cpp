@@ -25,7 +25,8 @@ constexpr std::string_view top_examples =
     "  holt run --lock backup --no-wait -- make backup\n"
     "  holt lock list                            who holds what\n"
     "  holt elect scheduler -- ./scheduler       run it on one machine, the leader\n"
-    "  holt poll --endpoints feeds.txt -- ./fetch.sh {}\n";
+    "  holt poll --endpoints feeds.txt -- ./fetch.sh {}\n"
+    "  holt up --name myproject                  a name that nobody else has, until holt down\n";
 
 constexpr std::string_view top_settings =
     "Options that mean the same in every command that has them:\n"
@@ -47,7 +48,7 @@ constexpr std::string_view top_settings =
     "\n"
     "Variables without a flag:\n"
     "  HOLT_LOG_LEVEL        which lease events are logged on stderr: debug, info, warn (the\n"
-    "                        default), error or off\n"
+    "                        default; info for holt up and serve), error or off\n"
     "  HOLT_LOG_FORMAT       text (the default) or json\n"
     "  HOLT_PROJECT_CONFIG   the project's file, instead of the .holt.toml that is searched for\n"
     "  HOLT_SYSTEM_CONFIG    the system's file, instead of /etc/holt/config.toml\n"

@@ -69,6 +69,17 @@ bool is_about_settings(ExitCode code) {
   return code == ExitCode::usage || code == ExitCode::unreachable || code == ExitCode::not_allowed;
 }
 
+/// A hint may name several ways out, one per line.
+std::vector<std::string> lines_of(std::string const& text) {
+  std::vector<std::string> lines;
+  for (std::size_t at = 0; at < text.size();) {
+    auto const end = std::min(text.find('\n', at), text.size());
+    lines.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return lines;
+}
+
 /// Prints the failure. Answers the exit status.
 int report(CommandLine const* line, ExitCode code, std::string message, std::string hint) {
   bool const runs_child = line != nullptr && line->command().runs_child;
@@ -82,7 +93,7 @@ int report(CommandLine const* line, ExitCode code, std::string message, std::str
   if (hint.empty() && code == ExitCode::usage && line != nullptr) {
     hint = "holt " + std::string(line->command().words) + " --help";
   }
-  if (!hint.empty()) talk_of_a_way_out(hint);
+  for (auto const& way : lines_of(hint)) talk_of_a_way_out(way);
   bool const by_signal = number(code) > 128;
   return number(runs_child && !by_signal ? ExitCode::run_failed : code);
 }

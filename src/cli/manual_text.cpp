@@ -46,7 +46,7 @@ constinit std::string_view const manual_notes =
     "\n"
     "Variables without a flag:\n"
     "- HOLT_LOG_LEVEL, which lease events are logged on standard error: debug, info, warn (the\n"
-    "default), error or off\n"
+    "default; info for holt up and serve), error or off\n"
     "- HOLT_LOG_FORMAT, text (the default) or json: time, level, event, instance, name, owner,\n"
     "fence, reason\n"
     "- HOLT_PROJECT_CONFIG and HOLT_SYSTEM_CONFIG, files as above; /dev/null is one without\n"

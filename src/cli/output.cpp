@@ -26,10 +26,19 @@ namespace {
 /// In the order of enum Output.
 constexpr std::array<std::string_view, 4> forms{"table", "json", "ndjson", "name"};
 
+boost::json::object json_of(Record const& record);
+
+void put(boost::json::value& target, auto const& value) { target = value; }
+
+void put(boost::json::value& target, std::vector<Record> const& records) {
+  auto& array = target.emplace_array();
+  for (auto const& record : records) array.emplace_back(json_of(record));
+}
+
 boost::json::object json_of(Record const& record) {
   boost::json::object object;
   for (auto const& field : record) {
-    std::visit([&](auto const& value) { object[field.key] = value; }, field.value);
+    std::visit([&](auto const& value) { put(object[field.key], value); }, field.value);
   }
   return object;
 }

@@ -20,7 +20,7 @@ enum class Output { table, json, ndjson, name };
 struct Field {
   std::string_view key;    ///< in JSON: snake_case, unit last
   std::string_view label;  ///< in a table; empty: not shown there
-  std::variant<std::string, std::int64_t, bool> value;
+  std::variant<std::string, std::int64_t, bool, std::vector<std::vector<Field>>> value;
   std::string text;  ///< in a table
 };
 

@@ -17,10 +17,14 @@
 namespace holt::cli {
 
 void StoreOptions::declare(CommandLine& line) {
-  constexpr auto shared = CommandLine::Scope::shared;
+  declare_store(line);
+  line.setting("--instance", "INSTANCE", instance_, "whose leases (\"default\")",
+               CommandLine::Scope::shared);
+}
+
+void StoreOptions::declare_store(CommandLine& line) {
   line.setting("--store", "URL", url_, "where the leases are kept; or @FILE, or - for stdin",
-               shared);
-  line.setting("--instance", "INSTANCE", instance_, "whose leases (\"default\")", shared);
+               CommandLine::Scope::shared);
 }
 
 OpenOptions StoreOptions::options() const {
@@ -34,8 +38,13 @@ OpenOptions StoreOptions::options() const {
 }
 
 StoreOptions::Opening StoreOptions::opening() const {
+  auto result = opening_unlogged();
+  log_to_stderr(result.options);
+  return result;
+}
+
+StoreOptions::Opening StoreOptions::opening_unlogged() const {
   auto open_options = options();
-  log_to_stderr(open_options);
   return {url_ ? store_url(*url_) : std::string(), std::move(open_options)};
 }
 
@@ -44,11 +53,12 @@ Holt StoreOptions::open() const {
   return holt::open(url, std::move(open_options));
 }
 
-std::optional<Holt> StoreOptions::open_quickly(std::chrono::milliseconds timeout) const {
+std::optional<StoreOptions::Opening> StoreOptions::opening_quickly(
+    std::chrono::milliseconds timeout) const {
   if (url_ && url_->value == "-") return std::nullopt;
-  auto open_options = options();
-  open_options.timeout = timeout;
-  return holt::open(url_ ? store_url(*url_) : std::string(), std::move(open_options));
+  auto result = opening_unlogged();
+  result.options.timeout = timeout;
+  return result;
 }
 
 }  // namespace holt::cli

@@ -9,12 +9,16 @@
 
 #include <chrono>
 #include <optional>
+#include <string>
 
 namespace holt::cli {
 
 class StoreOptions {
  public:
   void declare(CommandLine& line);
+
+  /// Only the store, for commands that are about all instances.
+  void declare_store(CommandLine& line);
 
   /// Opens the store, with lease events going to the log. Throws as holt::open() does, and
   /// UsageError for a log setting that is no setting. Standard input is read if --store says so:
@@ -27,10 +31,12 @@ class StoreOptions {
     OpenOptions options;
   };
   [[nodiscard]] Opening opening() const;
+  /// The same without a log.
+  [[nodiscard]] Opening opening_unlogged() const;
 
   /// For what must be quick and quiet: no log, and calls give up after `timeout`. Nothing when the
   /// URL would have to be read from standard input.
-  [[nodiscard]] std::optional<Holt> open_quickly(std::chrono::milliseconds timeout) const;
+  [[nodiscard]] std::optional<Opening> opening_quickly(std::chrono::milliseconds timeout) const;
 
  private:
   [[nodiscard]] OpenOptions options() const;

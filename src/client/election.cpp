@@ -115,7 +115,7 @@ Standing::~Standing() {
 }
 
 Election::Registration Standing::add(Election::Listener listener, Election::Listen how) {
-  auto const gate = std::make_shared<ListenerGate>(std::move(listener));
+  auto const gate = std::make_shared<ListenerGate<ElectionEvent>>(std::move(listener));
   Election::Registration registration = 0;
   core_->on_executor([&] {
     registration =
@@ -129,7 +129,7 @@ Election::Registration Standing::add(Election::Listener listener, Election::List
 void Standing::remove(Election::Registration registration) {
   if (core_->forked()) return;
   core_->on_executor([&] { candidate_->events().remove(registration); });
-  std::shared_ptr<ListenerGate> gate;
+  std::shared_ptr<ListenerGate<ElectionEvent>> gate;
   {
     std::scoped_lock const lock(gates_mutex_);
     auto const found = gates_.find(registration);

@@ -89,6 +89,7 @@ Serving::~Serving() {
   } catch (std::exception const&) {
     return;
   }
+  gate_->close();
 }
 
 InstanceRegister Core::instances() {
@@ -182,6 +183,7 @@ bool Instance::stop(std::chrono::milliseconds deadline) {
 Instances::Instances(std::shared_ptr<client::Core> core) noexcept : core_(std::move(core)) {}
 
 std::expected<Instance, InstanceRefused> Instances::up(InstanceOptions options, Listener listener) {
+  if (!listener) listener = [](InstanceEvent const&) {};
   auto serving = core_->serving(options, std::move(listener));
   auto answer = core_->run_on_executor(serving->replica().up());
   if (!answer) return std::unexpected(std::move(answer.error()));

@@ -1,26 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// ListenerGate: stands between an election and a user's listener. The listener hears one event at a
-// time, in order, however slow it is; what it throws is dropped; and once the gate is closed it is
-// not running and never called again.
-
-#include <holt/election.hpp>
+// ListenerGate: stands between us and a user's listener. The listener hears one event at a time, in
+// order, however slow it is; what it throws is dropped; and once the gate is closed it is not
+// running and never called again.
 
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <thread>
 #include <utility>
 
 namespace holt::client {
 
+template <class Event>
 class ListenerGate {
  public:
-  explicit ListenerGate(Election::Listener listener) : listener_(std::move(listener)) {}
+  using Listener = std::function<void(Event const&)>;
+
+  explicit ListenerGate(Listener listener) : listener_(std::move(listener)) {}
 
   /// Lets the listener hear it; if it is still busy with another event, whoever called it then goes
   /// on with this one. Any thread.
-  void tell(ElectionEvent const& event) {
+  void tell(Event const& event) {
     std::unique_lock lock(mutex_);
     waiting_.push_back(event);
     if (running_) return;
@@ -49,10 +51,10 @@ class ListenerGate {
   }
 
  private:
-  Election::Listener listener_;
+  Listener listener_;
   std::mutex mutex_;
   std::condition_variable ended_;
-  std::deque<ElectionEvent> waiting_;
+  std::deque<Event> waiting_;
   std::thread::id thread_;
   bool running_ = false;
   bool closed_ = false;

@@ -2,6 +2,7 @@
 #pragma once
 // Serving: an Instance's inside: the replica and what keeps its client alive.
 
+#include "client/listener_gate.hpp"
 #include "primitives/instance_register.hpp"
 #include "primitives/replica.hpp"
 
@@ -18,10 +19,12 @@ class Serving {
           Charter charter, Replica::Listener listener)
       : core_(std::move(core)),
         instances_(instances),
-        replica_(std::make_unique<Replica>(env, locks, instances_, std::move(charter),
-                                           std::move(listener))) {}
-  /// Stops it, waiting at most 50 ms. In a forked child the other half is in the parent: then
-  /// nothing is cleaned up.
+        gate_(std::make_shared<Gate>(std::move(listener))),
+        replica_(std::make_unique<Replica>(
+            env, locks, instances_, std::move(charter),
+            [gate = gate_](InstanceEvent const& event) { gate->tell(event); })) {}
+  /// Stops it, waiting at most 50 ms; afterwards the listener is not called. In a forked child the
+  /// other half is in the parent: then nothing is cleaned up.
   ~Serving();
   Serving(Serving const&) = delete;
   Serving& operator=(Serving const&) = delete;
@@ -30,8 +33,11 @@ class Serving {
   [[nodiscard]] Replica& replica() const noexcept { return *replica_; }
 
  private:
+  using Gate = ListenerGate<InstanceEvent>;
+
   std::shared_ptr<Core> core_;
   InstanceRegister instances_;
+  std::shared_ptr<Gate> gate_;
   std::unique_ptr<Replica> replica_;
 };
 

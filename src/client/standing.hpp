@@ -57,7 +57,7 @@ class Standing {
   Turns stop_turns_;    ///< one at a time stops
   Turns resign_turns_;  ///< and one resigns: a stop does not wait until a successor has answered
   std::mutex gates_mutex_;
-  std::map<Election::Registration, std::shared_ptr<ListenerGate>> gates_;
+  std::map<Election::Registration, std::shared_ptr<ListenerGate<ElectionEvent>>> gates_;
 };
 
 }  // namespace holt::client

@@ -221,10 +221,7 @@ asio::awaitable<DownResult> InstanceRegister::down(std::string name, std::string
   auto const until = env_.now() + options.deadline;
   std::optional<InstanceInfo> const found = co_await find(name);
   if (!found) co_return DownResult::not_found;
-  if (found->status == InstanceStatus::stopped) {
-    co_await forget(name, found->run_id);
-    co_return DownResult::cleaned;
-  }
+  // Also if nobody lives: one that was stopped for a while must not come back afterwards.
   RecordWrite ended(std::string(ended_record_start).append(found->run_id), reason);
   ended.ttl = end_remembered;
   [[maybe_unused]] auto const marked = co_await records_.put(std::move(ended), soon());
@@ -242,7 +239,8 @@ asio::awaitable<DownResult> InstanceRegister::down(std::string name, std::string
         co_await pause.wait_until(std::min(until, env_.now() + look));
   }
   co_await forget(name, found->run_id);
-  co_return DownResult::stopped;
+  bool const lived = found->status != InstanceStatus::stopped;
+  co_return lived ? DownResult::stopped : DownResult::cleaned;
 }
 
 /// Breaks each lease of the run; with `now` they are freed, and the workspace too.

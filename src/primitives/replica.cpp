@@ -72,7 +72,9 @@ void Replica::finish(InstanceEnd how, std::string reason) {
   if (running_) tell(InstanceEventKind::ended, Fence(), std::move(reason));
 }
 
+/// Nothing after the end.
 void Replica::tell(InstanceEventKind kind, Fence fence, std::string detail) {
+  if (kind != InstanceEventKind::ended && finished()) return;
   told_ = kind;
   if (!listener_) return;
   InstanceEvent event{kind, fence, std::move(detail)};
@@ -86,10 +88,12 @@ void Replica::fail(std::string const& cause) {
 
 asio::awaitable<void> Replica::run() {
   while (!finished()) {
-    if (has(name_)) {
-      co_await lead();
-    } else {
+    if (!has(name_)) {
       co_await follow();
+    } else if (!leading()) {
+      co_await begin_term();
+    } else {
+      co_await lead();
     }
   }
   co_await let_go();
@@ -132,6 +136,18 @@ asio::awaitable<void> Replica::look_after() {
   nursery_.spawn(stand_for_workspace());
 }
 
+/// We were granted the name. It is a term when it is known that nobody has ended the run.
+asio::awaitable<void> Replica::begin_term() {
+  std::string cause;
+  try {
+    bool const goes_on = co_await may_go_on();
+    if (goes_on && !finished()) present_.begin(name_);
+  } catch (EngineError const& error) {
+    cause = error.what();
+  }
+  co_await pause_after(std::move(cause));
+}
+
 /// Not leading, or not any more: whoever has the name, this replica stands in line for it.
 asio::awaitable<void> Replica::follow() {
   std::string cause;
@@ -141,6 +157,11 @@ asio::awaitable<void> Replica::follow() {
   } catch (EngineError const& error) {
     cause = error.what();
   }
+  co_await pause_after(std::move(cause));
+}
+
+/// The store could not be asked, if there is a cause.
+asio::awaitable<void> Replica::pause_after(std::string cause) {
   if (cause.empty() || finished()) co_return;
   fail(cause);
   [[maybe_unused]] bool const woken =
@@ -180,8 +201,6 @@ asio::awaitable<void> Replica::stand_in_line() {
   if (answer) {
     name_ = std::move(*answer);
     write_at_ = env_.now();
-    bool const goes_on = co_await may_go_on();
-    if (goes_on) present_.begin(name_);
   } else if (!rival_.empty()) {
     finish(InstanceEnd::lost,
            "the name \"" + charter_.about.instance + "\" was taken by " + rival_);

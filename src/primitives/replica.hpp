@@ -82,7 +82,9 @@ class Replica {
   asio::awaitable<void> run();
   asio::awaitable<void> lead();
   asio::awaitable<void> look_after();
+  asio::awaitable<void> begin_term();
   asio::awaitable<void> follow();
+  asio::awaitable<void> pause_after(std::string cause);
   asio::awaitable<void> stand_in_line();
   asio::awaitable<bool> may_go_on();
   asio::awaitable<void> be_present();

@@ -20,6 +20,11 @@ constexpr std::chrono::seconds turn_wait{30};
 /// How often a name may change hands while we decide whether to take it or to join.
 constexpr int most_tries = 16;
 
+EngineError too_slow(std::string_view what) {
+  return {ErrorCode::acquisition_timeout, Outcome::not_applied, "holt", "up", std::string(what),
+          "wait a moment, then try again"};
+}
+
 std::string who(InstanceNote const& note) {
   return note.hostname + ", process " + std::to_string(note.orchestrator_pid);
 }
@@ -52,11 +57,7 @@ asio::awaitable<Replica::Refusal> Replica::up() {
   turn.patience = charter_.patience;
   turn.give_up = env_.now() + std::max<Nanos>(turn_wait, charter_.patience);
   auto const ours = co_await locks_.acquire(std::move(turn));
-  if (!ours) {
-    throw EngineError(ErrorCode::acquisition_timeout, Outcome::not_applied, "holt", "up",
-                      "others that come up in this folder take too long",
-                      "wait a moment, then try again");
-  }
+  if (!ours) throw too_slow("others that come up in this folder take too long");
   Refusal answer;
   std::exception_ptr failure;
   try {
@@ -155,6 +156,7 @@ asio::awaitable<Replica::Refusal> Replica::take_name(bool with_workspace) {
     present_.begin(name_);
     co_return Refusal();
   }
+  if (answer.error().why != Busy::Why::held) throw too_slow("the store takes too long to answer");
   auto const holder = read_instance_note(answer.error().note);
   // The name is asked for first, so a busy workspace means that the name was free.
   if (!holder || holder->instance == about.instance) {
@@ -177,6 +179,9 @@ asio::awaitable<Replica::Refusal> Replica::join_run(InstanceNote holder) {
   about.run_id = holder.run_id;
   about.started_at = holder.started_at;
   auto answer = co_await locks_.acquire(request(replica_lease(about.instance, about.replica)));
+  if (!answer && answer.error().why != Busy::Why::held) {
+    throw too_slow("the store takes too long to answer");
+  }
   if (!answer) {
     co_return std::unexpected(refused(InstanceRefused::Why::name_taken, "a replica of this id"));
   }

@@ -21,7 +21,7 @@ LINES = ["", "l", "lock ", "lock s", "lock show ", "lock show de", "lock show no
          "config show --", "b", "bench lock --names ", "help l", "help lock b",
          "help run ", "completion ",
          "completion b", "frob ", "lock frob ", "frob", "demo-w", "__c", "lock show -- ",
-         "lock show deploy ", "--store sqlite:///no/such/folder/x.db lock show ",
+         "lock show deploy ", "--store sqlite:///proc/no/such/folder/x.db lock show ",
          "--store - lock show ",
          "lock show --store ''"]
 

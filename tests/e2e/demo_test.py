@@ -39,7 +39,10 @@ class DemoTest(HoltCase):
         self.assertRegex(shown, r"held\(\) is false")
         self.assertRegex(shown, r"REFUSED")
         self.assertRegex(shown, r"clean hand-overs +12, median \d+\.\d\d ms")
-        for claim in ("the stopped one saw held\\(\\) false", "its late write was refused",
+        self.assertRegex(shown, r"Instance demo is up: .*, fence \d+\.")
+        self.assertRegex(shown, r"A second one of that name is REFUSED: .*, process \d+")
+        for claim in ("one instance under one name", "the stopped one saw held\\(\\) false",
+                      "its late write was refused",
                       "no two holders at once", "no two leaders at once",
                       "no two polls of one endpoint at once"):
             self.assertRegex(shown, rf"{claim} +true\b")
@@ -77,7 +80,7 @@ class DemoTest(HoltCase):
         self.assertGreater(int(polls.group(1)), 9 * 5)
 
     def test_it_touches_no_other_store(self):
-        started = self.start("demo", env={"HOLT_STORE": "sqlite:///no/such/folder/x.db"})
+        started = self.start("demo", env={"HOLT_STORE": "sqlite:///proc/no/such/folder/x.db"})
         self.wait_for(lambda: len(self.workers()) == 4, "four workers")
         started.send_signal(signal.SIGINT)
         self.finish(started, 130)

@@ -43,14 +43,25 @@ class Postgres:
         self._tool("initdb", f"--pgdata={data}", "--username=postgres", "--auth=trust",
                    "--encoding=UTF8", "--locale=C", "--no-sync")
         self.port = free_port()
-        with (self.folder / "log").open("w") as log:
-            server = subprocess.Popen(
-                [self.bin / "postgres", "-D", data, "-p", str(self.port), "-k", self.folder,
-                 "-c", "listen_addresses=127.0.0.1", "-c", "fsync=off"],
+        self.case = case
+        self._start()
+
+    def _start(self):
+        with (self.folder / "log").open("a") as log:
+            self.process = subprocess.Popen(
+                [self.bin / "postgres", "-D", self.folder / "data", "-p", str(self.port),
+                 "-k", self.folder, "-c", "listen_addresses=127.0.0.1", "-c", "fsync=off"],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.folder, **self.user)
-        case.addCleanup(end, server, signal.SIGQUIT)
-        case.wait_for(lambda: self._tool("pg_isready", "-h", "127.0.0.1", "-p", str(self.port),
-                                         check=False).returncode == 0, "PostgreSQL to answer")
+        self.case.addCleanup(end, self.process, signal.SIGQUIT)
+        self.case.wait_for(self._answers, "PostgreSQL to answer")
+
+    def restart(self):
+        end(self.process, signal.SIGINT)
+        self._start()
+
+    def _answers(self) -> bool:
+        return self._tool("pg_isready", "-h", "127.0.0.1", "-p", str(self.port),
+                          check=False).returncode == 0
 
     def url(self, user: str = "postgres") -> str:
         return f"postgres://{user}@127.0.0.1:{self.port}/postgres"
@@ -71,14 +82,23 @@ class Postgres:
 class Redis:
     def __init__(self, case: unittest.TestCase):
         self.port = free_port()
-        folder = tempfile.mkdtemp(prefix="holt-e2e-")
-        case.addCleanup(shutil.rmtree, folder, ignore_errors=True)
-        server = subprocess.Popen(
+        self.folder = tempfile.mkdtemp(prefix="holt-e2e-")
+        case.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.case = case
+        self._start()
+
+    def _start(self):
+        self.process = subprocess.Popen(
             ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--save", "",
-             "--dir", folder], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+             "--dir", self.folder], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL)
-        case.addCleanup(end, server, signal.SIGTERM)
-        case.wait_for(self._answers, "Redis to answer")
+        self.case.addCleanup(end, self.process, signal.SIGTERM)
+        self.case.wait_for(self._answers, "Redis to answer")
+
+    def restart(self):
+        """It comes back with nothing: it keeps no file."""
+        end(self.process, signal.SIGTERM)
+        self._start()
 
     def url(self) -> str:
         return f"redis://127.0.0.1:{self.port}"

@@ -44,6 +44,7 @@ class DebTest(unittest.TestCase):
         wanted = {
             "holt": ["/usr/bin/holt", "/usr/share/man/man1/holt.1.gz",
                      "/usr/share/man/man1/holt-lock-try.1.gz",
+                     "/usr/lib/systemd/system/holt@.service",
                      "/usr/share/bash-completion/completions/holt",
                      "/usr/share/zsh/vendor-completions/_holt",
                      "/usr/share/fish/vendor_completions.d/holt.fish"],

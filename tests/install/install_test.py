@@ -119,7 +119,8 @@ class ContentTest(InstallCase):
     def test_every_part_is_there(self):
         expected = ["bin/holt", "include/holt/holt.hpp", f"lib/libholt.so.{ABI}", "lib/libholt.a",
                     "lib/pkgconfig/holt.pc", "lib/cmake/holt/holtConfig.cmake",
-                    "share/man/man1/holt.1", "share/doc/holt/LICENSE", "share/doc/holt/copyright"]
+                    "share/man/man1/holt.1", "lib/systemd/system/holt@.service",
+                    "share/doc/holt/LICENSE", "share/doc/holt/copyright"]
         self.assertEqual([e for e in expected if not (self.prefix / e).exists()], [])
         self.assertRegex(run(self.prefix / "bin/holt", "version"), f"^holt {VERSION}\n$")
         manuals = {page.name for page in (REPOSITORY / "docs/man").glob("*.1")}

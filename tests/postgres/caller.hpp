@@ -102,13 +102,14 @@ class PostgresCaller {
     return asio::co_spawn(env_.blocking(), engine_->diagnose(5s), asio::use_future).get();
   }
 
- private:
+ protected:
   /// The engine belongs to the loop of its environment.
   template <class T>
   T on_loop(asio::awaitable<T> work) {
     return asio::co_spawn(env_.executor(), std::move(work), asio::use_future).get();
   }
 
+ private:
   RealEnv env_;
   Nanos patience_;
   std::unique_ptr<Engine> engine_;

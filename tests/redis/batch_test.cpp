@@ -2,147 +2,13 @@
 // Callers that ask in the same turn of the engine's loop share a command. Each is answered as if it
 // had asked alone, whatever becomes of the others and of the connection.
 
-#include "engines/redis/engine.hpp"
-#include "engines/redis/layout.hpp"
+#include "redis/batches.hpp"
 #include "redis/scripted_server.hpp"
-#include "redis/store_behind_proxy.hpp"
-#include "redis_scripts.hpp"
-#include "support/servers/redis_traffic.hpp"
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/post.hpp>
-
-#include <atomic>
-#include <deque>
-#include <functional>
 #include <thread>
 
 namespace holt::test {
 namespace {
-
-/// What a call came to: its answer, or why there is none.
-template <class Answer>
-struct End {
-  std::optional<Answer> answer;
-  std::optional<EngineError> error;
-};
-using Taken = End<std::expected<LeaseGrant, Busy>>;
-using Freed = End<std::expected<void, Lost>>;
-
-/// An engine on our own loop, so that calls can be made in one turn of it.
-class Callers {
- public:
-  explicit Callers(std::string const& url) : engine_(redis::open(env_, {url, "default"})) {}
-
-  [[nodiscard]] LeaseStore& leases() { return engine_->leases(); }
-  [[nodiscard]] Owner owner() {
-    return {engine_->signals().inbox(), random_token([this] { return env_.random(); })};
-  }
-  /// Asks for it in the next turn.
-  Taken& acquire(std::string const& name, Owner const& by, Nanos patience = 5s) {
-    return ask<std::expected<LeaseGrant, Busy>>(taken_, [=, this] {
-      return leases().acquire(LeaseRequest({Name(name)}, by, 30s), env_.now() + patience);
-    });
-  }
-  Freed& release(std::string const& name, Owner const& by, Nanos patience = 5s) {
-    return ask<std::expected<void, Lost>>(
-        freed_, [=, this] { return leases().release(Name(name), by, env_.now() + patience); });
-  }
-  /// All that were asked for start in one turn, in their order.
-  void turn() {
-    asio::post(env_.executor(), [calls = std::exchange(asked_, {})] {
-      for (auto const& call : calls) call();
-    });
-  }
-  [[nodiscard]] bool ended() const {
-    return wait_until([&] { return open_ == 0; }, 20s);
-  }
-  void run_turn() {
-    turn();
-    ASSERT_TRUE(ended());
-  }
-  /// The first grant of each shard on a connection goes alone, and a server has to learn scripts.
-  /// After this it knows all that is needed, and these names are free.
-  void know(std::vector<std::string> const& names) {
-    auto const by = owner();
-    for (int i = 0; i < 3; ++i) {
-      for (auto const& name : names) acquire(name, by);
-      run_turn();
-      for (auto const& name : names) release(name, by);
-      run_turn();
-    }
-  }
-
- private:
-  template <class Answer, class Start>
-  End<Answer>& ask(std::deque<End<Answer>>& ends, Start start) {
-    auto& end = ends.emplace_back();
-    ++open_;
-    asked_.push_back([this, &end, start] {
-      asio::co_spawn(env_.executor(), start(),
-                     [this, &end](std::exception_ptr const& thrown, Answer answer) {
-                       if (thrown) {
-                         end.error = error_of([&] { std::rethrow_exception(thrown); });
-                       } else {
-                         end.answer = std::move(answer);
-                       }
-                       --open_;
-                     });
-    });
-    return end;
-  }
-
-  RealEnv env_;
-  std::deque<Taken> taken_;
-  std::deque<Freed> freed_;
-  std::vector<std::function<void()>> asked_;
-  std::atomic<int> open_ = 0;
-  std::unique_ptr<Engine> engine_;  // last: its loop runs as long as it
-};
-
-std::vector<std::string> names(int count) {
-  std::vector<std::string> list;
-  for (int i = 0; i < count; ++i) list.push_back("name-" + std::to_string(i));
-  return list;
-}
-
-class Batches : public testing::Test {
- protected:
-  /// How many times a script was called by its SHA, or with its text.
-  [[nodiscard]] int calls(redis::Script const& script) const {
-    int count = 0;
-    for (auto const& words : commands_sent(proxy_)) {
-      if (words.size() > 1 && (words[1] == script.sha || words[1] == script.text)) ++count;
-    }
-    return count;
-  }
-  [[nodiscard]] int all_calls() const { return static_cast<int>(commands_sent(proxy_).size()); }
-  [[nodiscard]] std::string lease(std::string const& name) const { return keys_.lease(name); }
-  [[nodiscard]] bool is_there(std::string const& name) const {
-    return server_.connect().number({"EXISTS", lease(name)}) == 1;
-  }
-
-  RedisServer server_;
-  TcpProxy proxy_{server_.port()};
-  redis::Keys keys_{"default"};
-  RedisCaller other_{server_.url()};
-  Callers callers_{url_of(proxy_)};
-};
-
-Fence fence_of(Taken const& taken) {
-  EXPECT_TRUE(taken.answer && *taken.answer) << (taken.error ? taken.error->what() : "busy");
-  return taken.answer && *taken.answer ? taken.answer->value().fences.at(0) : Fence();
-}
-
-void expect_freed(Freed const& freed) {
-  EXPECT_TRUE(freed.answer && *freed.answer) << (freed.error ? freed.error->what() : "lost");
-}
-
-void expect_lost(Freed const& freed, LossReason reason) {
-  ASSERT_TRUE(freed.answer) << freed.error->what();
-  ASSERT_FALSE(*freed.answer);
-  EXPECT_EQ(freed.answer->error().reason, reason);
-}
 
 TEST_F(Batches, OneCommandServesMany) {
   auto const all = names(20);
@@ -178,7 +44,7 @@ TEST_F(Batches, NoCommandKeepsTheServerForLong) {
   auto const owner = callers_.owner();
   for (auto const& name : all) callers_.acquire(name, owner);
   callers_.run_turn();
-  EXPECT_EQ(calls(redis::scripts::acquire_many), 4);
+  EXPECT_EQ(calls(redis::scripts::acquire_many), 2);
   EXPECT_EQ(other_.list().leases.size(), all.size());
 }
 
@@ -411,63 +277,6 @@ TEST_F(Batches, AServerThatForgotTheScriptsLearnsThemAgain) {
     }
   }
 }
-
-TEST_F(Batches, OutOfMemoryNobodyGetsAnything) {
-  auto const all = names(5);
-  callers_.know(all);
-  auto const owner = callers_.owner();
-  auto const held = callers_.owner();
-  for (auto const& name : {"name-0", "name-1"}) callers_.acquire(name, held);
-  callers_.run_turn();
-  server_.command({"CONFIG", "SET", "maxmemory", "1"});
-  auto& x = callers_.acquire("name-2", owner);
-  auto& y = callers_.acquire("name-3", owner);
-  auto& busy = callers_.acquire("name-1", owner);
-  callers_.run_turn();
-  for (auto const* const each : {&x, &y}) {
-    ASSERT_TRUE(each->error);
-    EXPECT_EQ(each->error->code(), ErrorCode::rate_limited);
-    EXPECT_EQ(each->error->outcome(), Outcome::not_applied);
-  }
-  EXPECT_TRUE(busy.answer && !*busy.answer);
-  EXPECT_FALSE(is_there("name-2"));
-  EXPECT_FALSE(is_there("name-3"));
-  auto& zero = callers_.release("name-0", held);
-  auto& one = callers_.release("name-1", held);
-  callers_.run_turn();
-  expect_freed(zero);
-  expect_freed(one);
-  server_.command({"CONFIG", "SET", "maxmemory", "0"});
-}
-
-/// An error for one, in the middle of the script, is nobody else's.
-TEST_F(Batches, AStrangersKeyInTheMiddleIsNoTroubleForOthers) {
-  auto const all = names(6);
-  callers_.know(all);
-  auto const owner = callers_.owner();
-  auto const counter = keys_.counter(redis::shard_of("name-2"));
-  auto const list = keys_.names(redis::shard_of("name-4"));
-  server_.command({"SET", counter, "no hash"});
-  server_.command({"SET", list, "no list"});
-  std::vector<Taken*> taken;
-  for (auto const& name : all) taken.push_back(&callers_.acquire(name, owner));
-  callers_.run_turn();
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    SCOPED_TRACE(all[i]);
-    bool const spoilt = redis::shard_of(all[i]) == redis::shard_of("name-2") ||
-                        redis::shard_of(all[i]) == redis::shard_of("name-4");
-    if (!spoilt) (void)fence_of(*taken[i]);
-    EXPECT_EQ(taken[i]->error.has_value(), spoilt);
-  }
-  EXPECT_FALSE(is_there("name-2"));
-  std::vector<Freed*> freed;
-  for (auto const& name : all) freed.push_back(&callers_.release(name, owner));
-  callers_.run_turn();
-  for (std::size_t const i : {0, 1, 3, 5}) {
-    if (!freed[i]->error) expect_freed(*freed[i]);
-  }
-}
-
 TEST(BatchAnswers, OfAnotherShapeAreErrorsNotCrashes) {
   std::mutex mutex;
   std::string next;

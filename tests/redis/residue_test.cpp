@@ -3,6 +3,7 @@
 // do to our keys.
 
 #include "engines/redis/layout.hpp"
+#include "engines/redis/listing.hpp"
 #include "redis/store_behind_proxy.hpp"
 
 #include <holt/holt.hpp>
@@ -22,6 +23,7 @@ std::vector<std::string> residue(RedisServer const& server) {
       left.push_back(key.text);
     }
   }
+  std::ranges::sort(left);
   return left;
 }
 
@@ -34,6 +36,13 @@ std::vector<std::string> all_keys(RedisServer const& server) {
 }
 
 using Strings = std::vector<std::string>;
+
+/// The number before one that calls for a sweep.
+std::string before_sweep() {
+  std::uint64_t number = 1'750'000'000'000'000;
+  while (!redis::calls_for_sweep(number + 1)) ++number;
+  return std::to_string(number);
+}
 
 TEST(RedisResidue, OnlyCountersStayBehind) {
   RedisServer const server;
@@ -108,7 +117,7 @@ TEST(RedisResidue, NamesOfTheDeadAreSwept) {
   for (int i = 0; i < 3000; ++i) (void)client.receive();
   auto const owner = caller.owner();
   caller.take("x", owner);
-  client.done({"HSET", keys.counter(shard), "n", std::to_string(4096ULL * 429'000'000'000 - 1)});
+  client.done({"HSET", keys.counter(shard), "n", before_sweep()});
   caller.take("{x}", caller.owner());
   EXPECT_TRUE(wait_until([&] { return client.number({"ZCARD", keys.names(shard)}) == 2; }));
   EXPECT_TRUE(caller.find("x"));
@@ -124,7 +133,7 @@ TEST(RedisResidue, KeysOfRecordsThatEndedAreSwept) {
   ASSERT_TRUE(caller.put("{x}1", "1", 1ms));
   ASSERT_TRUE(caller.put("{x}2", "1"));
   EXPECT_EQ(client.number({"ZCARD", keys.record_keys(shard)}), 2);
-  client.done({"HSET", keys.counter(shard), "v", std::to_string(4096ULL * 429'000'000'000 - 1)});
+  client.done({"HSET", keys.counter(shard), "v", before_sweep()});
   EXPECT_TRUE(wait_until([&] { return !client.number({"EXISTS", keys.record("{x}1")}); }));
   ASSERT_TRUE(caller.put("x", "1"));
   EXPECT_EQ(client.number({"ZCARD", keys.record_keys(shard)}), 2);

@@ -215,6 +215,14 @@ void Checker::writes_late(Name const& name, Fence fence) {
   ++accepted_;
 }
 
+std::vector<Name> Checker::names() const {
+  std::vector<Name> names;
+  for (auto const& [name, line] : lines_) {
+    if (line.last != Fence()) names.emplace_back(name);
+  }
+  return names;
+}
+
 void Checker::after_event() {
   for (auto& believer : believers_) look_at(believer);
   check_exclusion();

@@ -57,6 +57,14 @@ class Checker {
     work_[owner.text()] = std::move(working);
   }
 
+  /// It was freed by force, so its holder may be one of two.
+  [[nodiscard]] bool excused(Name const& name, Fence fence) const {
+    auto const found = lines_.find(name.text());
+    return found != lines_.end() && fence <= found->second.excused;
+  }
+  /// All that were ever granted.
+  [[nodiscard]] std::vector<Name> names() const;
+
   /// Looks at everything.
   void after_event();
 

@@ -27,15 +27,16 @@ Node::Node(Surroundings around, NodeId id, std::string name, Skew skew)
       name_(std::move(name)),
       env_(around.world, id, skew, around.options.seed, around.options.faults.lateness),
       bus_(around.hub, around.world, id),
-      link_(env_, around.store_env, around.store, around.checker, around.options.faults,
-            around.options.seed),
+      link_(env_, around.store_env, around.options.faults, around.options.seed),
+      leases_(link_, around.leases, around.checker),
+      records_(link_, around.records, around.landlord),
       log_(trace_log(around.world, id)),
-      keeper_(env_, link_, bus_, log_),
-      locks_(env_, link_, bus_, keeper_, log_),
+      keeper_(env_, leases_, bus_, log_),
+      locks_(env_, leases_, bus_, keeper_, log_),
       client_ended_(env_) {}
 
 void Node::start_clients() {
-  Tools const tools{env_, link_, locks_, around_.checker, around_.options, around_.phase};
+  Tools const tools{env_, leases_, locks_, around_.checker, around_.options, around_.phase};
   for (std::uint32_t i = 1; i <= around_.options.clients; ++i) {
     auto const name = fmt::format("{}-{}", around_.world.name(id_), i);
     clients_.push_back(std::make_unique<Client>(tools, name));
@@ -46,10 +47,14 @@ void Node::start_clients() {
     start(voter_->run());
   }
   if (around_.options.polls.endpoints > 0) {
-    PollTools const parts{env_, locks_, keeper_, link_, nullptr, bus_, log_};
+    PollTools const parts{env_, locks_, keeper_, leases_, nullptr, bus_, log_};
     fetcher_ = std::make_unique<Fetcher>(tools, parts, around_.board, name_);
     start(fetcher_->run());
     for (int i = 0; i < Fetcher::at_once; ++i) start(fetcher_->fetch());
+  }
+  if (around_.options.tenancy.names > 0) {
+    tenant_ = std::make_unique<Tenant>(tools, records_, around_.landlord, id_);
+    start(tenant_->run());
   }
 }
 
@@ -71,6 +76,7 @@ void Node::crash() {
   for (auto const& client : clients_) client->die();
   if (voter_) voter_->die();
   if (fetcher_) fetcher_->die();
+  if (tenant_) tenant_->die();
 }
 
 void Node::lose_power() {
@@ -86,7 +92,8 @@ void Node::heal() {
 
 bool Node::served() const {
   return std::ranges::all_of(clients_, [](auto const& client) { return client->served(); }) &&
-         (!voter_ || voter_->served()) && (!fetcher_ || fetcher_->served());
+         (!voter_ || voter_->served()) && (!fetcher_ || fetcher_->served()) &&
+         (!tenant_ || tenant_->served());
 }
 
 void Node::close() {

@@ -9,9 +9,13 @@
 #include "sim/checker.hpp"
 #include "sim/client.hpp"
 #include "sim/faulty_lease_store.hpp"
+#include "sim/faulty_link.hpp"
+#include "sim/faulty_record_store.hpp"
 #include "sim/fetcher.hpp"
+#include "sim/landlord.hpp"
 #include "sim/poll_board.hpp"
 #include "sim/signal_bus.hpp"
+#include "sim/tenant.hpp"
 #include "sim/voter.hpp"
 #include "support/sim_env.hpp"
 
@@ -26,9 +30,11 @@ struct Surroundings {
   World& world;
   SignalHub& hub;
   SimEnv& store_env;
-  LeaseStore& store;
+  LeaseStore& leases;
+  RecordStore& records;
   Checker& checker;
   PollBoard& board;
+  Landlord& landlord;
   Options const& options;
   Phase& phase;
 };
@@ -53,7 +59,7 @@ class Node {
   [[nodiscard]] NodeId id() const { return id_; }
   [[nodiscard]] std::string const& name() const { return name_; }
   [[nodiscard]] SimEnv& env() { return env_; }
-  [[nodiscard]] FaultyLeaseStore& link() { return link_; }
+  [[nodiscard]] FaultyLink& link() { return link_; }
   [[nodiscard]] bool crashed() const { return crashed_; }
   [[nodiscard]] bool closed() const { return closed_; }
   /// All clients have what they were to have.
@@ -69,13 +75,16 @@ class Node {
   std::string name_;
   SimEnv env_;
   SimSignalBus bus_;
-  FaultyLeaseStore link_;
+  FaultyLink link_;
+  FaultyLeaseStore leases_;
+  FaultyRecordStore records_;
   EventLog log_;
   Keeper keeper_;
   Locks locks_;
   std::vector<std::unique_ptr<Client>> clients_;
   std::unique_ptr<Voter> voter_;      ///< null: this seed has no election
   std::unique_ptr<Fetcher> fetcher_;  ///< null: this seed has no polling
+  std::unique_ptr<Tenant> tenant_;    ///< null: this seed has no instances
   Event client_ended_;
   int running_ = 0;
   bool crashed_ = false;

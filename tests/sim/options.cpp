@@ -97,6 +97,23 @@ void choose_polls(Random random, Options& options) {
   polls.disagree = random.chance(half / 4);
 }
 
+void choose_tenancy(Random random, Options& options) {
+  if (!random.chance(half)) return;
+  auto& tenancy = options.tenancy;
+  tenancy.names = random.chance(half) ? 1 : static_cast<std::uint32_t>(random.between(2, 3));
+  tenancy.hosts = static_cast<std::uint32_t>(random.between(1, options.nodes));
+  tenancy.folders = static_cast<std::uint32_t>(random.between(1, 3));
+  tenancy.evicts = random.chance(half / 2);
+}
+
+void describe_tenancy(TenancyOptions const& tenancy, auto const& add) {
+  if (tenancy.names == 0) return;
+  add("instances", tenancy.names);
+  add("hosts", tenancy.hosts);
+  add("folders", tenancy.folders);
+  add("evicts", tenancy.evicts);
+}
+
 }  // namespace
 
 Options options_of(std::uint64_t seed) {
@@ -108,6 +125,7 @@ Options options_of(std::uint64_t seed) {
   options.priorities = Random(seed, "priorities").chance(half);
   choose_work(random, options);
   choose_polls(Random(seed, "polling"), options);
+  choose_tenancy(Random(seed, "tenancy"), options);
   auto& faults = options.faults;
   choose_clocks(random, faults);
   faults.delay = choose_delay(random, milliseconds(2));
@@ -149,6 +167,7 @@ std::string describe(Options const& options) {
   add("poll_capped", options.polls.capped);
   add("poll_compatible", options.polls.compatible);
   add("poll_disagree", options.polls.disagree);
+  describe_tenancy(options.tenancy, add);
   add("delay_us", faults.delay / microseconds(1));
   add("ordered", faults.ordered);
   add("slow_ppm", faults.slow);

@@ -55,6 +55,14 @@ struct PollOptions {
   bool disagree = false;  ///< nodes nominate by different hashes
 };
 
+/// How all nodes have instances.
+struct TenancyOptions {
+  std::uint32_t names = 0;  ///< besides default-N; none: there are no instances
+  std::uint32_t hosts = 1;
+  std::uint32_t folders = 1;
+  bool evicts = false;  ///< the unsafe kind of `down` too
+};
+
 struct Options {
   std::uint64_t seed = 0;
   bool calm = false;
@@ -73,6 +81,7 @@ struct Options {
   bool priorities = false;  ///< some stand in line before others
   bool elections = false;   ///< each node stands for one
   PollOptions polls;        ///< and takes part in this
+  TenancyOptions tenancy;   ///< and has instances
   bool strangers = false;   ///< somebody releases and renews what is not his
 };
 

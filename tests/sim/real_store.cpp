@@ -5,6 +5,7 @@
 #include "engines/sqlite/lease_store.hpp"
 #include "engines/sqlite/place.hpp"
 #include "engines/sqlite/reader.hpp"
+#include "engines/sqlite/record_store.hpp"
 #include "engines/sqlite/schema.hpp"
 #include "engines/sqlite/store_file.hpp"
 #include "engines/sqlite/writer.hpp"
@@ -15,6 +16,8 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <functional>
+#include <optional>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -42,8 +45,10 @@ class RealStore::Disk {
   /// A copy. Between two events no transaction is open, so it is one of a moment. Without the -shm
   /// file, which is no part of what is stored, and the gate, which has no content. (Reading the
   /// file drops the locks that SQLite has on it; here nobody competes for them.)
-  explicit Disk(Disk const& other) : Disk() {
+  explicit Disk(Disk const& other) : Disk() { become(other); }
+  void become(Disk const& other) {
     for (auto const* const end : {"", "-wal"}) {
+      fs::remove(file() + end);
       if (fs::exists(other.file() + end)) fs::copy_file(other.file() + end, file() + end);
     }
   }
@@ -59,6 +64,44 @@ class RealStore::Disk {
   fs::path path_;
 };
 
+/// Each write has reached the disk when it is answered: every disk that somebody looks at has it.
+class RealStore::DurableRecords final : public RecordStore {
+ public:
+  DurableRecords(RecordStore& store, std::function<void()> sync)
+      : store_(store), sync_(std::move(sync)) {}
+
+  asio::awaitable<std::optional<Record>> get(std::string key, Instant deadline) override {
+    return store_.get(std::move(key), deadline);
+  }
+  asio::awaitable<std::expected<std::uint64_t, Conflict>> put(RecordWrite write,
+                                                              Instant deadline) override {
+    auto answer = co_await store_.put(std::move(write), deadline);
+    sync_();
+    co_return answer;
+  }
+  asio::awaitable<std::expected<bool, Conflict>> erase(std::string key,
+                                                       std::optional<std::uint64_t> expected,
+                                                       Instant deadline) override {
+    auto answer = co_await store_.erase(std::move(key), expected, deadline);
+    sync_();
+    co_return answer;
+  }
+  asio::awaitable<RecordPage> list(std::string prefix, std::string cursor, std::uint32_t limit,
+                                   Instant deadline) override {
+    return store_.list(std::move(prefix), std::move(cursor), limit, deadline);
+  }
+  asio::awaitable<std::int64_t> add(std::string counter, std::int64_t step,
+                                    Instant deadline) override {
+    auto const answer = co_await store_.add(std::move(counter), step, deadline);
+    sync_();
+    co_return answer;
+  }
+
+ private:
+  RecordStore& store_;
+  std::function<void()> sync_;
+};
+
 struct RealStore::Parts {
   Parts(SimEnv& of, SignalBus& signals, std::unique_ptr<Disk> on)
       : env(of),
@@ -66,16 +109,33 @@ struct RealStore::Parts {
         place(db::prepare({disk->file(), db::Sync::normal})),
         file(env, place.path),
         writer(env, file, place, db::open_store(env, place)),
+        record_writer(env, file, on_disk(place), nullptr),
         reader(env, file),
-        leases(env, writer, reader, signals, "sim") {}
+        leases(env, writer, reader, signals, "sim"),
+        records(
+            env, [this]() -> db::Writer& { return record_writer; }, reader, "sim"),
+        durable_records(records, [this] { sync(); }) {}
+
+  static db::Place on_disk(db::Place place) {
+    place.sync = db::Sync::full;
+    return place;
+  }
+  void sync() {
+    std::erase_if(watched, [](auto const& each) { return each.expired(); });
+    for (auto const& one : watched) one.lock()->become(*disk);
+  }
 
   SimEnv& env;
   std::unique_ptr<Disk> disk;
   db::Place place;
   db::StoreFile file;
   db::Writer writer;
+  db::Writer record_writer;
   db::Reader reader;
   db::SqliteLeaseStore leases;
+  db::SqliteRecordStore records;
+  DurableRecords durable_records;
+  std::vector<std::weak_ptr<Disk>> watched;
 };
 
 RealStore::RealStore(SimEnv& env, SignalBus& signals, std::shared_ptr<Disk const> disk)
@@ -86,8 +146,12 @@ RealStore::~RealStore() = default;
 
 LeaseStore& RealStore::leases() { return parts_->leases; }
 
-std::shared_ptr<RealStore::Disk const> RealStore::disk() const {
-  return std::make_shared<Disk const>(*parts_->disk);
+RecordStore& RealStore::records() { return parts_->durable_records; }
+
+std::shared_ptr<RealStore::Disk const> RealStore::disk() {
+  auto disk = std::make_shared<Disk>(*parts_->disk);
+  parts_->watched.push_back(disk);
+  return disk;
 }
 
 std::string RealStore::leftovers() {
@@ -100,6 +164,23 @@ std::string RealStore::leftovers() {
   while (query.next()) {
     result += fmt::format("[{} {} {}]", query.text(0), query.text(1), query.text(2));
   }
+  return result;
+}
+
+std::string RealStore::leases_of(std::string_view word) {
+  db::Connection connection(parts_->env, parts_->place.path, db::Sync::normal);
+  db::Query query(connection, "SELECT name FROM lease WHERE instr(note, ?1) > 0", word);
+  std::string result;
+  while (query.next()) result += fmt::format("[{}]", query.text(0));
+  return result;
+}
+
+std::vector<std::pair<std::string, std::string>> RealStore::records_from(std::string_view prefix) {
+  db::Connection connection(parts_->env, parts_->place.path, db::Sync::normal);
+  db::Query query(connection,
+                  "SELECT key, CAST(value AS TEXT) FROM record WHERE instr(key, ?1) = 1", prefix);
+  std::vector<std::pair<std::string, std::string>> result;
+  while (query.next()) result.emplace_back(query.text(0), query.text(1));
   return result;
 }
 

@@ -2,6 +2,7 @@
 #include "sim/simulation.hpp"
 
 #include "base/random_text.hpp"
+#include "contracts/instance_names.hpp"
 #include "contracts/polling_names.hpp"
 #include "sim/node.hpp"
 #include "sim/real_store.hpp"
@@ -12,6 +13,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <set>
@@ -80,8 +82,10 @@ class Simulation {
   void go_on_until(std::function<bool()> const& done, Nanos until, char const* promise);
   void clean_up();
   void check_nothing_left();
+  [[nodiscard]] std::vector<Name> shared_names() const;
   void add_poll_names(std::vector<Name>& names) const;
-  void for_each_name(std::function<asio::awaitable<void>(Name)> const& work);
+  void for_each(std::vector<Name> const& names,
+                std::function<asio::awaitable<void>(Name)> const& work);
   Owner passer_by();
   asio::awaitable<void> disappear(Name name);
   asio::awaitable<void> take_and_release(Name name);
@@ -96,6 +100,7 @@ class Simulation {
   Checker checker_;
   Phase phase_;
   PollBoard board_;
+  Landlord landlord_;
   SignalHub hub_;
   /// One per boot, the last is the one in use. What was under way on the others comes to its end
   /// there, on a disk that nobody sees again.
@@ -115,8 +120,11 @@ Simulation::Simulation(Options const& options)
       checker_(world_, options_),
       phase_{.outside = add_outside(world_)},
       board_(world_, options_, checker_, phase_),
+      landlord_(world_, options_, checker_, phase_),
       hub_(world_, options_.faults, options.seed) {
   boot(Skew{}, nullptr);
+  landlord_.inspect_with(
+      [this](std::string const& replica) { return machine().store->leases_of(replica); });
 }
 
 void Simulation::boot(Skew skew, std::shared_ptr<RealStore::Disk const> disk) {
@@ -137,8 +145,8 @@ void Simulation::add_node(std::string name) {
   if (nodes_.size() - nodes_before_ >= most_nodes) return;
   auto const id = world_.add_node(fmt::format("n{}", nodes_.size() + 1));
   if (name.empty()) name = world_.name(id);
-  Surroundings const around{world_,   hub_,   machine().env, leases(),
-                            checker_, board_, options_,      phase_};
+  Surroundings const around{world_,   hub_,   machine().env, leases(), machine().store->records(),
+                            checker_, board_, landlord_,     options_, phase_};
   nodes_.push_back(std::make_unique<Node>(around, id, std::move(name), draw_skew()));
   if (phase_.healed) nodes_.back()->heal();
   if (options_.faults.pause_at_call > 0) {
@@ -231,6 +239,7 @@ void Simulation::cut_power(std::shared_ptr<RealStore::Disk const> disk) {
   world_.say(phase_.outside, "power cut");
   for (auto const& node : nodes_) node->lose_power();
   checker_.power_cut();
+  landlord_.power_cut();
   boot(Skew{.offset = random_.between(seconds(1), std::chrono::hours(48))}, std::move(disk));
   for (std::uint32_t i = 0; i < options_.nodes; ++i) add_node();
 }
@@ -285,6 +294,7 @@ bool Simulation::ended() const {
 void Simulation::go_on_until(std::function<bool()> const& done, Nanos until, char const* promise) {
   while (!checker_.violation() && !done()) {
     auto const more = world_.step();
+    landlord_.after_event();
     checker_.after_event();
     if (!more || world_.now() > until || world_.steps() > most_steps) {
       checker_.violated(fmt::format("{} (steps {})", promise, world_.steps()));
@@ -297,12 +307,15 @@ void Simulation::go_on_until(std::function<bool()> const& done, Nanos until, cha
 /// it must be free for the first who asks, and gone when that one has released it.
 void Simulation::clean_up() {
   if (options_.calm) check_nothing_left();
-  for_each_name([this](Name name) { return disappear(name); });
+  for_each(shared_names(), [this](Name name) { return disappear(name); });
   auto const quiet = world_.now() + options_.longest_ttl * 20 + seconds(15);
   bool waited = false;
   world_.schedule(phase_.outside, quiet, [&waited] { waited = true; });
   go_on_until([&waited] { return waited; }, quiet + seconds(1), "time passes");
-  for_each_name([this](Name name) { return take_and_release(name); });
+  auto names = shared_names();
+  std::ranges::copy_if(checker_.names(), std::back_inserter(names),
+                       [](Name const& name) { return name.text().starts_with("{instance}/"); });
+  for_each(names, [this](Name name) { return take_and_release(name); });
   check_nothing_left();
 }
 
@@ -312,13 +325,22 @@ void Simulation::check_nothing_left() {
   if (checker_.violation()) return;
   auto const left = machine().store->leftovers();
   if (!left.empty()) checker_.violated("nothing stays behind in the store: " + left);
+  for (auto const& [key, value] : machine().store->records_from(instance_record_start)) {
+    landlord_.left(key, value);
+  }
 }
 
-void Simulation::for_each_name(std::function<asio::awaitable<void>(Name)> const& work) {
+/// What several nodes want and wait for.
+std::vector<Name> Simulation::shared_names() const {
   std::vector<Name> names;
   for (std::uint32_t i = 1; i <= options_.names; ++i) names.emplace_back(fmt::format("name-{}", i));
   if (options_.elections) names.emplace_back(Voter::lease);
   if (options_.polls.endpoints > 0) add_poll_names(names);
+  return names;
+}
+
+void Simulation::for_each(std::vector<Name> const& names,
+                          std::function<asio::awaitable<void>(Name)> const& work) {
   for (auto const& name : names) {
     ++errands_;
     auto const done = [this](std::exception_ptr error) {

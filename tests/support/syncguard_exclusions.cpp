@@ -23,6 +23,7 @@ std::vector<Exclusion> not_in_syncguard() {
       {"LockLine.*", no_line},
       {"Elections.*", no_line},
       {"InstanceRegisters.*", no_line},
+      {"InstanceIsolation.*", no_instances},
       {"Pollings.*", no_note},
       {"SignalTest.*", no_line},
       {"LeaseInstances.*", no_instances},

@@ -68,11 +68,11 @@ TEST(RedisBatchTest, AcquiresBringTheirRecords) {
   batch.add(AcquireStep(keys(), second, 1800, {"", "1"}));
   auto const of_x = keys().start_of("x");
   auto const of_y = keys().start_of("y");
-  EXPECT_EQ(taken(batch), command("EVALSHA", scripts::acquire_many.sha, "8", of_x + "l:x",
+  EXPECT_EQ(taken(batch), command("EVALSHA", scripts::acquire_many.sha, "7", of_x + "l:x",
                                   of_y + "l:y", of_x + "q:x", of_y + "q:y", of_x + "i", of_y + "i",
-                                  of_x + "c", of_y + "c", std::to_string(of_x.size() + 3),
-                                  first.owner.text(), " 0 30000 0 1700 7 0\nrequesta note", "35000",
-                                  second.owner.text(), " 0 10000 2000 1800 0 0\n", "17000"));
+                                  keys().counter(0), std::to_string(of_x.size() + 3),
+                                  first.owner.text(), " 0 30000 0 1700 7 0\nrequesta note",
+                                  second.owner.text(), " 0 10000 2000 1800 0 0\n"));
 }
 
 TEST(RedisBatchTest, KnowsTheNamesItHas) {

@@ -37,8 +37,9 @@ TEST(RedisLayoutTest, AKeyTellsItsShard) {
     EXPECT_EQ(shard_in(keys.lease(name)), shard_of(name)) << name;
     EXPECT_EQ(shard_in(keys.record(name)), shard_of(name)) << name;
   }
+  Keys const of_cluster("default", Keys::Counting::by_shard);
   for (unsigned shard = 0; shard < shards; ++shard) {
-    EXPECT_EQ(shard_in(keys.counter(shard)), shard);
+    EXPECT_EQ(shard_in(of_cluster.counter(shard)), shard);
   }
   EXPECT_EQ(shard_in("holt:default:everybody"), 0U) << "any will do";
 }
@@ -61,11 +62,21 @@ TEST(RedisLayoutTest, ShardsAreAllUsed) {
 TEST(RedisLayoutTest, KeysOfANameLieInItsShardsSlot) {
   Keys const keys("default");
   EXPECT_EQ(keys.lease("x"), "holt:default:{23}:l:x");
-  EXPECT_EQ(keys.counter(0x23), "holt:default:{23}:c");
   EXPECT_EQ(keys.names(0x23), "holt:default:{23}:i");
   EXPECT_EQ(keys.record("x"), "holt:default:{23}:r:x");
   EXPECT_EQ(keys.number("x"), "holt:default:{23}:n:x");
   EXPECT_EQ(keys.record_keys(3), "holt:default:{03}:k");
+}
+
+/// Not that of one of the shards: an instance that was on a cluster must not find an old number.
+TEST(RedisLayoutTest, OneServerHasOneCounterAndAClusterOneInEachSlot) {
+  Keys const keys("default");
+  EXPECT_EQ(keys.counter(0x23), "holt:default:{all}:c");
+  EXPECT_EQ(keys.all_counters(), std::vector<std::string>{"holt:default:{all}:c"});
+  Keys const of_cluster("default", Keys::Counting::by_shard);
+  EXPECT_EQ(of_cluster.counter(0x23), "holt:default:{23}:c");
+  EXPECT_EQ(of_cluster.all_counters().size(), shards);
+  EXPECT_EQ(of_cluster.all_counters().at(0x23), of_cluster.counter(0x23));
 }
 
 TEST(RedisLayoutTest, KeysOfALeaseAreToldFromOthers) {
@@ -89,7 +100,7 @@ TEST(RedisLayoutTest, ScriptsAreGivenAllKeysOfAName) {
   EXPECT_EQ(call.by_sha(),
             command("EVALSHA", scripts::release.sha, "6", "holt:default:{23}:l:x",
                     "holt:default:{23}:q:x", "holt:default:{23}:u:x", "holt:default:{23}:t:x",
-                    "holt:default:{23}:c", "holt:default:{23}:i"));
+                    "holt:default:{all}:c", "holt:default:{23}:i"));
   ScriptCall find(scripts::find, 2, 0);
   keys.add_lease("x", find);
   keys.add_until("x", find);

@@ -41,8 +41,8 @@ TEST(RedisSlotTest, CountsThePartInBraces) {
 }
 
 TEST(RedisSlotTest, ShardsAreSpread) {
-  Keys const keys("default");
-  Keys const other("another-instance");
+  Keys const keys("default", Keys::Counting::by_shard);
+  Keys const other("another-instance", Keys::Counting::by_shard);
   std::map<unsigned, int> thirds;
   for (unsigned shard = 0; shard < shards; ++shard) {
     auto const slot = slot_of(keys.counter(shard));

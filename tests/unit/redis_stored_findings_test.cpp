@@ -10,10 +10,11 @@ using testing::HasSubstr;
 
 constexpr std::uint64_t now = 1'794'789'178'769'817;
 
-Finding fences(std::uint64_t highest, unsigned used = 3) {
+Finding fences(std::uint64_t highest, unsigned used = 3, unsigned all = 64) {
   Counters counters;
   counters.highest = highest;
   counters.used = used;
+  counters.all = all;
   counters.clock = now;
   return fence_finding(counters);
 }
@@ -22,6 +23,7 @@ TEST(RedisFenceFinding, TellsTheLastOne) {
   EXPECT_EQ(fences(0, 0).detail, "none drawn yet");
   EXPECT_EQ(fences(now - 5).detail, "last 1794789178769812, in 3 of 64 shards");
   EXPECT_EQ(fences(now - 5).status, FindingStatus::ok);
+  EXPECT_EQ(fences(now - 5, 1, 1).detail, "last 1794789178769812") << "on one server";
 }
 
 TEST(RedisFenceFinding, OneThatWasRaisedIsAheadOfTheClock) {

@@ -20,6 +20,8 @@ DUE_POLLS = ("src/cli/due_polls",)
 CALLERS = ("src/cli/bench_callers",)
 # So is a node of `holt demo`.
 DEMO_NODE = ("src/cli/demo_node",)
+# `holt list` says how long ago an instance was started, by the wall clock of who looks.
+UPTIME = ("src/cli/instance_record",)
 
 # Primitives run on one thread. These are where callers on other threads meet it, and lock:
 #   keeper: the register of held leases; event: waited for on one thread, fired on another;
@@ -34,7 +36,7 @@ BANS = [
     (
         "clock",
         "",
-        FREE,
+        FREE + UPTIME,
         r"\b(steady|system|high_resolution|utc|file)_clock::now\b"
         r"|\b(clock_gettime|gettimeofday)\s*\(|\b(std::)?time\s*\(\s*(nullptr|NULL|0|&)",
         "a clock is read, use Env::now() or Env::wall()",

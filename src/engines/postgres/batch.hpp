@@ -2,8 +2,9 @@
 #pragma once
 // Batch: calls of one kind that go to the server together. The first goes at once; those that come
 // while as many statements are under way as there are connections wait, and go with the next one,
-// so they share its commit. If one of them cannot be decided because somebody keeps a lock, each is
-// sent again alone: nobody waits for what another is kept from. On Env::executor().
+// so they share its commit. If one of them cannot be decided because somebody keeps a lock, or is
+// past a limit, each is sent again alone: nobody waits for what another is kept from, nor is
+// refused what another may not have. On Env::executor().
 
 #include "contracts/env.hpp"
 #include "engines/postgres/errors.hpp"
@@ -124,7 +125,7 @@ class Batch {
     void deliver(Group& group, std::exception_ptr const& error, std::vector<Result> results) {
       --running;
       std::erase_if(groups, [&](auto const& one) { return one.get() == &group; });
-      if (error && group.size() > 1 && is_locked_out(error)) {
+      if (error && group.size() > 1 && is_about_one(error)) {
         for (auto& entry : group) {
           entry.alone = true;
           waiting.push_back(std::move(entry));
@@ -139,11 +140,12 @@ class Batch {
       pump();
     }
 
-    static bool is_locked_out(std::exception_ptr const& error) {
+    static bool is_about_one(std::exception_ptr const& error) {
       try {
         std::rethrow_exception(error);
       } catch (EngineError const& thrown) {
-        return state_of(thrown) == lock_not_available;
+        auto const state = state_of(thrown);
+        return state == lock_not_available || state == limit_exceeded;
       } catch (...) {
         return false;
       }

@@ -12,6 +12,7 @@
 #include "engines/postgres/signal_bus.hpp"
 #include "engines/postgres/syncguard_lease_store.hpp"
 #include "engines/postgres/syncguard_tables.hpp"
+#include "engines/postgres/task_store.hpp"
 #include "postgres_sql.hpp"
 
 #include <holt/error.hpp>
@@ -56,6 +57,7 @@ struct Parts {
     if (place.read_at) reads.emplace(of, *place.read_at, place.pool, Pool::Greeting());
     leases.emplace(of, pool, reads ? *reads : pool, signals, place, instance);
     records.emplace(of, pool, place, instance);
+    tasks.emplace(of, pool, reads ? *reads : pool, signals, place, instance);
     if (place.syncguard) syncguard.emplace(of, pool, reads ? *reads : pool, place);
   }
   /// Calls under way end here, while all they use is there.
@@ -75,6 +77,7 @@ struct Parts {
   PostgresSignalBus signals;
   std::optional<PostgresLeaseStore> leases;
   std::optional<PostgresRecordStore> records;
+  std::optional<PostgresTaskStore> tasks;
   std::optional<SyncguardParts> syncguard;  ///< nothing: the native layout
 };
 
@@ -106,6 +109,8 @@ class PostgresEngine final : public Engine {
     if (parts_->syncguard) return parts_->syncguard->signals;
     return parts_->signals;
   }
+  /// A fleet has no place for tasks.
+  TaskStore* tasks() override { return parts_->syncguard ? nullptr : &*parts_->tasks; }
   [[nodiscard]] Capabilities capabilities() const override {
     if (parts_->syncguard) {
       auto can = syncguard_capabilities();

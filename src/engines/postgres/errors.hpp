@@ -30,6 +30,8 @@ struct Refusal {
 
 /// A lock was not to be had in the time given: nothing was done.
 inline constexpr std::string_view lock_not_available = "55P03";
+/// Raised by our own functions: more is not possible, and nothing was done.
+inline constexpr std::string_view limit_exceeded = "54000";
 inline constexpr std::string_view insufficient_privilege = "42501";
 
 /// The exception for what is not an answer of the server.

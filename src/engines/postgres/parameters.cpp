@@ -15,6 +15,7 @@ constexpr unsigned int8_type = 20;
 constexpr unsigned int4_type = 23;
 constexpr unsigned text_type = 25;
 constexpr unsigned bool_array = 1000;
+constexpr unsigned bytea_array = 1001;
 constexpr unsigned int4_array = 1007;
 constexpr unsigned text_array = 1009;
 constexpr unsigned int8_array = 1016;
@@ -27,14 +28,27 @@ void append(std::string& bytes, Number number) {
   }
 }
 
-std::string encoded(std::string const& text) { return text; }
-std::string encoded(bool flag) { return {flag ? '\1' : '\0'}; }
 template <std::integral Number>
-  requires(!std::same_as<Number, bool>)
 std::string encoded(Number number) {
   std::string bytes;
   append(bytes, number);
   return bytes;
+}
+
+// With its length before it.
+void append_element(std::string& bytes, std::string_view text) {
+  append(bytes, static_cast<std::int32_t>(text.size()));
+  bytes += text;
+}
+void append_element(std::string& bytes, bool flag) {
+  append(bytes, std::int32_t{1});
+  bytes += flag ? '\1' : '\0';
+}
+template <std::integral Number>
+  requires(!std::same_as<Number, bool>)
+void append_element(std::string& bytes, Number number) {
+  append(bytes, static_cast<std::int32_t>(sizeof number));
+  append(bytes, number);
 }
 
 /// One dimension, counted from 1, no NULLs.
@@ -46,11 +60,7 @@ std::string array_of(unsigned type, Elements const& elements) {
   append(bytes, type);
   append(bytes, static_cast<std::int32_t>(elements.size()));
   append(bytes, std::int32_t{1});
-  for (auto const& element : elements) {
-    auto const text = encoded(element);
-    append(bytes, static_cast<std::int32_t>(text.size()));
-    bytes += text;
-  }
+  for (auto const& element : elements) append_element(bytes, element);
   return bytes;
 }
 
@@ -83,7 +93,9 @@ Parameters& Parameters::add(std::string_view text) {
 }
 Parameters& Parameters::add(std::int32_t number) { return add_value(int4_type, encoded(number)); }
 Parameters& Parameters::add(std::int64_t number) { return add_value(int8_type, encoded(number)); }
-Parameters& Parameters::add(bool flag) { return add_value(bool_type, encoded(flag)); }
+Parameters& Parameters::add(bool flag) {
+  return add_value(bool_type, std::string(1, flag ? '\1' : '\0'));
+}
 Parameters& Parameters::add_bytes(std::string_view bytes) {
   return add_value(bytea_type, std::string(bytes));
 }
@@ -105,6 +117,10 @@ Parameters& Parameters::add(std::vector<std::int64_t> const& numbers) {
 }
 Parameters& Parameters::add(std::vector<bool> const& flags) {
   return add_value(bool_array, array_of(bool_type, flags));
+}
+
+Parameters& Parameters::add_bytes(std::vector<std::string_view> const& several) {
+  return add_value(bytea_array, array_of(bytea_type, several));
 }
 
 std::vector<char const*> Parameters::pointers() const {

@@ -24,6 +24,7 @@ class Parameters {
   Parameters& add(std::vector<std::int32_t> const& numbers);
   Parameters& add(std::vector<std::int64_t> const& numbers);
   Parameters& add(std::vector<bool> const& flags);
+  Parameters& add_bytes(std::vector<std::string_view> const& several);
 
   [[nodiscard]] int count() const { return static_cast<int>(values_.size()); }
   [[nodiscard]] std::vector<unsigned> const& types() const { return types_; }

@@ -12,4 +12,7 @@ ALTER DEFAULT PRIVILEGES FOR ROLE holt_owner IN SCHEMA holt
   GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO holt_app;
 ALTER DEFAULT PRIVILEGES FOR ROLE holt_owner IN SCHEMA holt
   GRANT USAGE, SELECT ON SEQUENCES TO holt_app;
--- Functions may be called by everybody who may use the schema; only these two may.
+-- Functions may be called by everybody who may use the schema; only these two may. A role that is
+-- to add tasks from SQL, and nothing else, needs the schema alone, since holt.add_task acts for its
+-- owner:
+--   GRANT USAGE ON SCHEMA holt TO shop;

@@ -41,7 +41,7 @@ class Batch {
  public:
   /// How many steps one call may have: it keeps the server from everything else for less than
   /// 0.3 ms.
-  static constexpr std::size_t most = 32;
+  static constexpr std::size_t most = 64;
   static constexpr std::size_t max_columns = 4;
 
   explicit Batch(Script const& script) : script_(&script) {}

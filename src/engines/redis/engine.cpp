@@ -111,7 +111,7 @@ struct InstanceParts {
 /// In the order in which they need each other: the last one goes first.
 struct Parts {
   Parts(Env& env, Place const& place, std::string const& instance)
-      : keys(instance),
+      : keys(instance, place.cluster.empty() ? Keys::Counting::together : Keys::Counting::by_shard),
         servers(env, place, keys),
         signals(env, place, servers, keys),
         changes(env, place, servers, keys),

@@ -35,12 +35,13 @@ unsigned shard_in(std::string_view key) {
   return shard % shards;
 }
 
-Keys::Keys(std::string const& instance)
+Keys::Keys(std::string const& instance, Counting counting)
     : prefix_(fmt::format("holt:{}:", instance)),
       inbox_channel_(prefix_ + "inbox:"),
       everybody_channel_(prefix_ + "everybody") {
   for (unsigned shard = 0; shard < shards; ++shard) {
     starts_[shard] = fmt::format("{}{{{:02x}}}:", prefix_, shard);
+    counters_[shard] = (counting == Counting::by_shard ? starts_[shard] : prefix_ + "{all}:") + "c";
   }
 }
 
@@ -55,10 +56,16 @@ std::vector<std::string> Keys::of_all(std::string_view rest) const {
   return keys;
 }
 
+std::vector<std::string> Keys::all_counters() const {
+  if (counters_.front() == counters_.back()) return {counters_.front()};
+  return {counters_.begin(), counters_.end()};
+}
+
 void Keys::add_all(std::string_view name, ScriptCall& call) const {
-  auto const& start = starts_[shard_of(name)];
+  auto const shard = shard_of(name);
+  auto const& start = starts_[shard];
   for (std::string_view const kind : {"l:", "q:", "u:", "t:"}) call.add(start, kind, name);
-  for (std::string_view const kind : {"c", "i"}) call.add(start, kind);
+  call.add(counters_[shard]).add(start, "i");
 }
 
 void Keys::add_lease(std::string_view name, ScriptCall& call) const {

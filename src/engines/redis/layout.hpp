@@ -29,7 +29,11 @@ class Keys {
  public:
   static constexpr std::size_t of_a_name = 6;
 
-  explicit Keys(std::string const& instance);
+  /// Who counts fences: on one server a counter for all names, so that one step draws those of
+  /// many; on a cluster one in the slot of each shard.
+  enum class Counting { together, by_shard };
+
+  explicit Keys(std::string const& instance, Counting counting = Counting::together);
 
   /// lease, queue, until, ticket, counter, names: what scripts that change a lease are given.
   void add_all(std::string_view name, ScriptCall& call) const;
@@ -41,14 +45,15 @@ class Keys {
     return starts_[shard_of(name)];
   }
   [[nodiscard]] std::string lease(std::string_view name) const { return of(name, "l:"); }
-  [[nodiscard]] std::string counter(unsigned shard) const { return starts_[shard] + "c"; }
+  [[nodiscard]] std::string const& counter(unsigned shard) const { return counters_[shard]; }
   [[nodiscard]] std::string names(unsigned shard) const { return starts_[shard] + "i"; }
   [[nodiscard]] std::string record(std::string_view key) const { return of(key, "r:"); }
   [[nodiscard]] std::string record_keys(unsigned shard) const { return starts_[shard] + "k"; }
   [[nodiscard]] std::string number(std::string_view key) const { return of(key, "n:"); }
 
+  /// Each once.
+  [[nodiscard]] std::vector<std::string> all_counters() const;
   /// The same of every shard.
-  [[nodiscard]] std::vector<std::string> all_counters() const { return of_all("c"); }
   [[nodiscard]] std::vector<std::string> all_names() const { return of_all("i"); }
   [[nodiscard]] std::vector<std::string> all_record_keys() const { return of_all("k"); }
 
@@ -75,6 +80,7 @@ class Keys {
 
   std::string prefix_;
   std::array<std::string, shards> starts_;  ///< of the keys of each shard
+  std::array<std::string, shards> counters_;
   std::string inbox_channel_;
   std::string everybody_channel_;
 };

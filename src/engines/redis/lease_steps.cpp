@@ -79,11 +79,10 @@ void AcquireStep::add_to(Batch& batch) const {
   batch.add_key(column++, start, "l:", name);
   batch.add_key(column++, start, "q:", name);
   batch.add_key(column++, start, "i");
-  batch.add_key(column++, start, "c");
+  if (batch.size() == 1) batch.add_key(column, keys_.counter(0));  // one for all
   batch.add_common(start.size() + 3);
   batch.add_word(request_.owner.text());
   put_record([&batch](auto const&... parts) { batch.add_word(parts...); });
-  batch.add_word(Digits(key_life_ms()));
 }
 
 // Release.

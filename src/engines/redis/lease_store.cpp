@@ -3,6 +3,7 @@
 
 #include "contracts/input_rules.hpp"
 #include "engines/redis/errors.hpp"
+#include "engines/redis/listing.hpp"
 #include "engines/redis/scripting.hpp"
 #include "engines/redis/together.hpp"
 #include "redis_scripts.hpp"
@@ -20,7 +21,6 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::size_t renewals_per_call = 128;  // so that no call keeps the server for long
-constexpr std::uint64_t grants_per_sweep = 4096;
 constexpr std::chrono::seconds alone_for{1};
 constexpr std::uint64_t fences_added = std::uint64_t{1} << 32U;  // as scripts/raise_fence.lua does
 
@@ -102,26 +102,24 @@ RedisLeaseStore::RedisLeaseStore(Env& env, Servers& servers, DurableWrites& writ
                                  RedisSignalBus& signals, Keys const& keys)
     : env_(env), servers_(servers), writes_(writes), signals_(signals), keys_(keys) {}
 
-/// The server's identity, until the counters of these names' shards have seen it on this
-/// connection. A cluster sees to that itself.
-std::string_view RedisLeaseStore::identity_for(std::vector<Name> const& names) {
+/// The server's identity, until the counter has heard it on this connection. A cluster sees to that
+/// itself.
+std::string_view RedisLeaseStore::identity_to_tell() {
   if (servers_.are_cluster()) return {};
   auto const& server = writes_.servers().one().server();
-  if (std::exchange(generation_, server.generation) != server.generation) checked_.reset();
-  bool const all = std::ranges::all_of(
-      names, [this](Name const& name) { return checked_.test(shard_of(name.text())); });
-  return all ? std::string_view() : server.identity;
+  if (std::exchange(generation_, server.generation) != server.generation) {
+    counter_knows_server_ = false;
+  }
+  return counter_knows_server_ ? std::string_view() : server.identity;
 }
 
-void RedisLeaseStore::checked(std::vector<Name> const& names) {
-  if (servers_.are_cluster()) return;
-  auto const& connection = writes_.servers().one();
-  if (!connection.is_ready() || connection.server().generation != generation_) return;
-  for (auto const& name : names) checked_.set(shard_of(name.text()));
+/// A grant was answered that was asked for on this connection.
+void RedisLeaseStore::told_identity(std::uint64_t generation) {
+  if (generation == generation_) counter_knows_server_ = true;
 }
 
 AcquireStep RedisLeaseStore::acquire_step(LeaseRequest const& request) {
-  return {keys_, request, wall_ms(env_), {identity_for(request.names), exact()}};
+  return {keys_, request, wall_ms(env_), {identity_to_tell(), exact()}};
 }
 
 bool RedisLeaseStore::joins_others(std::string_view name) const {
@@ -132,7 +130,7 @@ bool RedisLeaseStore::joins_others(std::string_view name) const {
 
 bool RedisLeaseStore::joins_others(LeaseRequest const& request) {
   return request.names.size() == 1 && !request.stand_in_line &&
-         joins_others(request.names.front().text()) && identity_for(request.names).empty();
+         joins_others(request.names.front().text()) && identity_to_tell().empty();
 }
 
 void RedisLeaseStore::not_with_others(std::string_view name) {
@@ -169,6 +167,7 @@ asio::awaitable<std::expected<LeaseGrant, Busy>> RedisLeaseStore::acquire(LeaseR
     co_await writes_.servers().one().ready("acquire", deadline);
   }
   auto const& name = request.names.front().text();
+  auto const generation = servers_.are_cluster() ? 0 : writes_.servers().one().server().generation;
   DurableWrites::Written written;
   if (writes_.waits()) {
     ScriptCall const call = acquire_step(request).alone();
@@ -183,7 +182,7 @@ asio::awaitable<std::expected<LeaseGrant, Busy>> RedisLeaseStore::acquire(LeaseR
     if (written.reply.empty()) written.reply = co_await acquire_alone(request, deadline);
   }
   Reply const reply = std::move(written.reply);
-  checked(request.names);
+  told_identity(generation);
   if (is_busy(*reply)) co_return std::unexpected(busy_with(*reply, request.names));
   if (!written.confirmed) {
     Outcome const outcome = co_await take_back(request, deadline);
@@ -192,7 +191,7 @@ asio::awaitable<std::expected<LeaseGrant, Busy>> RedisLeaseStore::acquire(LeaseR
   LeaseGrant grant;
   grant.fences = fences_in(*reply, request.names.size());
   for (std::size_t i = 0; i < grant.fences.size(); ++i) {
-    if (grant.fences[i].value() % grants_per_sweep != 0) continue;
+    if (!calls_for_sweep(grant.fences[i].value())) continue;
     asio::co_spawn(env_.executor(), sweep(shard_of(request.names[i].text())),
                    [](std::exception_ptr) {});
   }
@@ -387,8 +386,8 @@ asio::awaitable<FenceRaise> RedisLeaseStore::raise_fence(Instant deadline) {
     FenceRaise raised = co_await raise_on_cluster(deadline);
     co_return raised;
   }
-  ScriptCall call(scripts::raise_fence, shards, 0);
-  for (auto const& counter : keys_.all_counters()) call.add(counter);
+  ScriptCall call(scripts::raise_fence, 1, 0);
+  call.add(keys_.counter(0));
   DurableWrites::Written written = co_await writes_.run(call, writing, deadline);
   if (!written.confirmed) throw writes_.not_durable(written, Outcome::unknown, "raise fence");
   Reply const reply = std::move(written.reply);

@@ -12,7 +12,6 @@
 #include "engines/redis/signal_bus.hpp"
 
 #include <array>
-#include <bitset>
 #include <functional>
 #include <string>
 
@@ -34,7 +33,7 @@ class RedisLeaseStore final : public LeaseStore {
   asio::awaitable<LeasePage> list(std::string prefix, std::string cursor, std::uint32_t limit,
                                   Instant deadline) override;
 
-  /// See Engine::raise_fence; of all shards, whose highest counter counts.
+  /// See Engine::raise_fence; of all counters, of which the highest counts.
   asio::awaitable<FenceRaise> raise_fence(Instant deadline);
 
  private:
@@ -47,11 +46,11 @@ class RedisLeaseStore final : public LeaseStore {
   Reply decided(Answer answer, std::string_view name, std::string_view operation);
   asio::awaitable<Reply> acquire_alone(LeaseRequest const& request, Instant deadline);
   asio::awaitable<Reply> release_alone(Name const& name, Owner const& owner, Instant deadline);
-  std::string_view identity_for(std::vector<Name> const& names);
+  std::string_view identity_to_tell();
   [[nodiscard]] bool knows_server() { return servers_.are_cluster() || servers_.one().is_ready(); }
   asio::awaitable<void> know_server(std::string_view operation, Instant deadline);
   std::string_view identity();
-  void checked(std::vector<Name> const& names);
+  void told_identity(std::uint64_t generation);
   /// '1' if a server knows all who listen, not only its own.
   [[nodiscard]] std::string_view exact() const { return servers_.are_cluster() ? "0" : "1"; }
   [[nodiscard]] std::vector<Chunk> divided(std::size_t count, std::size_t most,
@@ -85,8 +84,8 @@ class RedisLeaseStore final : public LeaseStore {
   DurableWrites& writes_;
   RedisSignalBus& signals_;
   Keys const& keys_;
-  std::uint64_t generation_ = 0;  ///< the connection that `checked_` is about
-  std::bitset<shards> checked_;   ///< shards whose counters know this server
+  std::uint64_t generation_ = 0;  ///< the connection that the next is about
+  bool counter_knows_server_ = false;
   std::array<std::string, shards> sweep_from_;
   /// Until when names with this hash go alone.
   std::array<Instant, 1024> alone_until_{};

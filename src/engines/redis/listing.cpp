@@ -5,6 +5,8 @@
 #include "engines/redis/together.hpp"
 #include "redis_scripts.hpp"
 
+#include <xxhash.h>
+
 #include <algorithm>
 #include <iterator>
 #include <span>
@@ -13,8 +15,9 @@
 namespace holt::redis {
 namespace {
 
-// A list is looked through after every 4096 names that came in: twice as many must be looked at, or
+// A list is looked through after about 4096 names that came in: twice as many must be looked at, or
 // it would grow for ever where nobody removes what he added.
+constexpr std::uint64_t drawn_per_sweep = 4096;
 constexpr int sweep_steps = 32;
 constexpr std::uint32_t swept_at_once = 256;  // so that no call keeps the server for long
 
@@ -92,6 +95,10 @@ asio::awaitable<NameBatch> list_names(Servers& servers, std::vector<std::string>
     co_await read_lists(servers, all, first, share, into, deadline);
   }
   co_return merged(std::move(found), prefix, count);
+}
+
+bool calls_for_sweep(std::uint64_t number) {
+  return XXH64(&number, sizeof number, 0) % drawn_per_sweep == 0;
 }
 
 asio::awaitable<std::string> sweep_names(Servers& servers, std::string list,

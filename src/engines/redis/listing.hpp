@@ -26,6 +26,10 @@ asio::awaitable<NameBatch> list_names(Servers& servers, std::vector<std::string>
                                       std::string prefix, std::string first, std::uint32_t count,
                                       Instant deadline);
 
+/// Whether a sweep of its shard follows this fence or version: of the numbers of each shard about
+/// one in 4096, in whatever order shards draw from one counter.
+[[nodiscard]] bool calls_for_sweep(std::uint64_t number);
+
 /// Takes names out of a shard's list that have nothing behind them any more: what ended without
 /// being removed. Looks at some thousands from `from` on; answers where to go on next time, empty
 /// for the beginning. `key_of` says which key stands behind a name.

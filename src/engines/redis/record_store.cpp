@@ -16,7 +16,6 @@ namespace holt::redis {
 namespace {
 
 constexpr std::size_t records_at_once = 64;  // of up to 64 KiB each
-constexpr std::uint64_t writes_per_sweep = 4096;
 constexpr std::int64_t longest_ms = std::int64_t{1} << 42U;
 
 std::optional<Record> record_of(std::string const& key, ReplyView const& stored) {
@@ -81,7 +80,7 @@ asio::awaitable<std::expected<std::uint64_t, Conflict>> RedisRecordStore::put(Re
   std::uint64_t version = 0;
   auto const text = (*reply)[1].text();
   std::from_chars(text.data(), text.data() + text.size(), version);
-  if (version % writes_per_sweep == 0) co_await sweep(shard, deadline);
+  if (calls_for_sweep(version)) co_await sweep(shard, deadline);
   co_return version;
 }
 

@@ -43,6 +43,7 @@ asio::awaitable<Counters> read_counters(Servers& servers, Keys const& keys, Inst
   Counters counters;
   std::vector<asio::awaitable<void>> reads;
   for (auto const& key : keys.all_counters()) {
+    ++counters.all;
     reads.push_back(read_counter(servers, key, counters, deadline));
   }
   co_await together(std::move(reads));
@@ -86,8 +87,10 @@ std::string length(std::uint64_t microseconds) {
 Finding fence_finding(Counters const& counters) {
   Finding finding{"fences", "Fences", FindingStatus::ok, "none drawn yet", {}};
   if (counters.used == 0) return finding;
-  finding.detail =
-      fmt::format("last {}, in {} of {} shards", counters.highest, counters.used, shards);
+  finding.detail = fmt::format("last {}", counters.highest);
+  if (counters.all > 1) {
+    finding.detail += fmt::format(", in {} of {} shards", counters.used, counters.all);
+  }
   if (!counters.odd.empty()) {
     finding.status = FindingStatus::fail;
     finding.detail +=

@@ -20,7 +20,8 @@ namespace holt::redis {
 /// The state of the counters of an instance.
 struct Counters {
   std::uint64_t highest = 0;
-  unsigned used = 0;             ///< shards that have one
+  unsigned all = 0;              ///< one, or one for each shard
+  unsigned used = 0;             ///< those that exist
   std::vector<std::string> odd;  ///< keys whose number is none
   std::uint64_t clock = 0;       ///< the server's, in microseconds
 };

@@ -11,6 +11,9 @@
 #include "engines/sqlite/schema.hpp"
 #include "engines/sqlite/signal_bus.hpp"
 #include "engines/sqlite/store_file.hpp"
+#include "engines/sqlite/task_file.hpp"
+#include "engines/sqlite/task_steps.hpp"
+#include "engines/sqlite/task_store.hpp"
 #include "engines/sqlite/writer.hpp"
 #include "sqlite_sql.hpp"
 
@@ -55,7 +58,10 @@ struct Parts {
         reader(env, file),
         signals(env, file, place, instance),
         leases(env, writer, reader, signals, instance),
-        records(env, [this]() -> Writer& { return durable_writer.get(); }, reader, instance) {}
+        records(
+            env, [this]() -> Writer& { return durable_writer.get(); }, reader, instance),
+        task_file(env, place),
+        tasks(env, task_file, signals, instance) {}
 
   StoreFile file;
   Writer writer;
@@ -64,6 +70,8 @@ struct Parts {
   SqliteSignalBus signals;
   SqliteLeaseStore leases;
   SqliteRecordStore records;
+  TaskFile task_file;
+  SqliteTaskStore tasks;
 };
 
 class SqliteEngine final : public Engine {
@@ -86,6 +94,7 @@ class SqliteEngine final : public Engine {
   LeaseStore& leases() override { return parts_->leases; }
   RecordStore& records() override { return parts_->records; }
   SignalBus& signals() override { return parts_->signals; }
+  TaskStore* tasks() override { return &parts_->tasks; }
   [[nodiscard]] Capabilities capabilities() const override {
     return {.fencing = true,
             .time = TimeAuthority::host,
@@ -106,6 +115,10 @@ class SqliteEngine final : public Engine {
   asio::awaitable<FenceRaise> raise_fence(Instant deadline) override {
     RaiseFenceStep step(env_, instance_, deadline);
     co_await parts_->durable_writer.get().run(step);
+    if (!parts_->task_file.exists()) co_return step.result();
+    auto* const tasks = co_await parts_->task_file.open();
+    TaskRaiseStep raise(env_, instance_, deadline);
+    co_await tasks->writer.run(raise);
     co_return step.result();
   }
 
@@ -133,7 +146,10 @@ StoreMigrations migrate(Env& env, EngineOptions const& options, bool dry_run) {
   if (dry_run && !there) return migrations_of(place.url(), migrations, 0, false);
   place = prepare(std::move(place));
   auto const before = format_of(env, place);
-  if (!dry_run) open_store(env, place)->keep_log_at_close();
+  if (!dry_run) {
+    open_store(env, place)->keep_log_at_close();
+    open_tasks(env, place)->keep_log_at_close();
+  }
   return migrations_of(place.url(), migrations, before, !dry_run);
 }
 

@@ -9,15 +9,15 @@
 -- Result:  the fence as a number, {1, fence, ...} or {0, which name, record, ms until it may be
 --          free, place}; the error FENCES when there is no number left
 -- Atomic:  a script runs alone; all names are looked at before the first is written, and a fence is
---          drawn after that.
+--          drawn after that. The lease is the last that is written: nobody has what failed.
 
 -- Most often one name is asked for that is free and that nobody waits for: no more than has to be
 -- done for that, and in the fewest steps.
 if #KEYS == 6 and ARGV[4] == '' and redis.call('EXISTS', KEYS[1], KEYS[2]) == 0 then
   local n = redis.call('HINCRBY', KEYS[5], 'n', '1')
   if n > 1 and n <= 9007190664806400 then  -- last_number in numbers.lua
-    redis.call('SET', KEYS[1], ARGV[1] .. ' ' .. string.format('%.0f', n) .. ARGV[2], 'PX', ARGV[3])
     redis.call('ZADD', KEYS[6], '0', ARGV[7])
+    redis.call('SET', KEYS[1], ARGV[1] .. ' ' .. string.format('%.0f', n) .. ARGV[2], 'PX', ARGV[3])
     return n
   end
   -- A counter that did not exist is started the long way, and one that is used up is refused there.
@@ -49,9 +49,7 @@ local exact, ticket_ttl, priority = string.match(ARGV[6], '^(%d) ?(%d*) ?(%-?%d*
 exact = exact == '1'
 local stands = ticket_ttl ~= ''
 
-if identity ~= '' then
-  for i = 1, count do know_server(KEYS[i * 6 - 1], identity) end
-end
+if identity ~= '' then know_server(KEYS[5], identity) end  -- one server has one counter
 
 local function place_in_line(i)
   local queue, untils, ticket = KEYS[i * 6 - 4], KEYS[i * 6 - 3], KEYS[i * 6 - 2]
@@ -142,8 +140,8 @@ for i = 1, count do
     since = found[i].acquired
   end
   local record = mine .. fences[i] .. ' 0 ' .. ttl .. ' ' .. delay .. ' ' .. since .. tail
-  redis.call('SET', lease, record, 'PX', span + keep)
   if not found[i] then redis.call('ZADD', KEYS[i * 6], 0, ARGV[6 + i]) end
+  redis.call('SET', lease, record, 'PX', span + keep)
   answer[i + 1] = fences[i]
 end
 return answer

@@ -9,8 +9,8 @@
 --   ticket  hash    owner -> what its offer will say behind the state (its delay is 0: an offer
 --                   does not rest), with '-' before it if it has been passed over; '' -> the
 --                   growing number
--- and a shard has two: counter (numbers.lua) and names (zset of the names that have a lease, for
--- listings).
+-- and besides there are the counter (numbers.lua) and its shard's names (zset of those that have a
+-- lease, for listings).
 
 local function now_ms()
   local time = redis.call('TIME')

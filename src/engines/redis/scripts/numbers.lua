@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Purpose: numbers that only grow, for all scripts that draw some; they include it. A shard's
---          counter is a hash: n the last fence, v the last version of a record, id the server that
---          drew them.
+-- Purpose: numbers that only grow, for all scripts that draw some; they include it. A counter (one
+--          on a single server, on a cluster one of each shard) is a hash: n the last fence, v the
+--          last version of a record, id the server that drew them.
 
 -- Numbers in Lua are exact up to 2^53; the last one is 2^33 below, so that no sum gets there.
 local last_number = 9007190664806400
@@ -13,7 +13,7 @@ local function clock()
   return time[1] * 1000000 + time[2]
 end
 
--- The next numbers of a shard, of which the first is answered; false: they are used up. What does
+-- The next numbers of a counter, of which the first is answered; false: they are used up. What does
 -- not exist starts at the clock, so a flush cannot bring old numbers back.
 local function draw_some(counter, field, count)
   local n = redis.call('HINCRBY', counter, field, count)

@@ -1,0 +1,288 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Adding tasks: for clients many calls in one commit, and for users' own transactions.
+
+-- Takes the unique keys of new tasks; for each task the number of the one that has its key, which
+-- is its own if it got it, NULL without a key. A key that is free by the time that its holder is
+-- looked for is tried again. Keys are taken in their order: who wants several waits, and never
+-- meets another head-on.
+CREATE FUNCTION "@schema@".take_keys(_numbers bigint[], _queues integer[], _keys text[],
+                                     _until timestamptz[], _skip boolean[])
+RETURNS bigint[] LANGUAGE plpgsql AS $$
+DECLARE
+  _holders bigint[];
+  _missing boolean;
+BEGIN
+  FOR _round IN 1 .. 8 LOOP
+    DELETE FROM "@schema@".task_key AS k USING unnest(_queues, _keys) AS t (queue, key)
+    WHERE k.queue = t.queue AND k.key = t.key AND k.until_at <= clock_timestamp();
+    INSERT INTO "@schema@".task_key (queue, key, number, until_at)
+    SELECT t.queue, t.key, t.number, t.until_at
+    FROM unnest(_numbers, _queues, _keys, _until, _skip) AS t (number, queue, key, until_at, skip)
+    WHERE t.key <> '' AND t.skip IS NOT TRUE ORDER BY t.queue, t.key, t.number
+    ON CONFLICT DO NOTHING;
+    SELECT array_agg(k.number ORDER BY t.place),
+           bool_or(k.number IS NULL AND t.key <> '' AND t.skip IS NOT TRUE)
+    INTO _holders, _missing
+    FROM unnest(_queues, _keys, _skip) WITH ORDINALITY AS t (queue, key, skip, place)
+    LEFT JOIN "@schema@".task_key AS k ON k.queue = t.queue AND k.key = t.key;
+    IF NOT _missing THEN RETURN _holders; END IF;
+  END LOOP;
+  RAISE EXCEPTION 'a unique key changes hands all the time' USING ERRCODE = '40001';
+END $$;
+
+-- A task for later wakes one worker, if it is due before all others of its queue: to set its timer.
+CREATE FUNCTION "@schema@".wake_for_later(_instance text, _queue integer, _name text, _kind text,
+                                          _run_at timestamptz) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  IF NOT EXISTS (
+    SELECT FROM "@schema@".task_lane AS l,
+      LATERAL (SELECT w.run_at FROM "@schema@".task_wait AS w WHERE w.lane = l.id
+               ORDER BY w.run_at LIMIT 1) AS first
+    WHERE l.queue = _queue AND first.run_at < _run_at) THEN
+    PERFORM "@schema@".wake_idle(_instance, _queue, _name, ARRAY[_kind], ARRAY[1::bigint],
+                                 '');
+  END IF;
+END $$;
+
+-- After an add: wakes who idles, if anybody does. Lanes are told as pairs of queue and kind.
+CREATE FUNCTION "@schema@".wake_after_add(
+  _instance text, _queues integer[], _names text[], _kinds text[], _lane_of integer[],
+  _due timestamptz[], _skip boolean[], _count integer) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  _some record;
+BEGIN
+  IF NOT EXISTS (SELECT FROM "@schema@".task_idle AS i WHERE i.queue = ANY (_queues)) THEN
+    RETURN;
+  END IF;
+  FOR _some IN
+    SELECT _queues[n.lane] AS queue, _names[n.lane] AS name, array_agg(_kinds[n.lane]) AS kinds,
+           array_agg(n.count) AS counts
+    FROM (SELECT coalesce(t.lane, 1) AS lane, count(*) AS count
+          FROM generate_series(1, _count) AS g (place)
+          LEFT JOIN unnest(_lane_of, _due, _skip) WITH ORDINALITY AS t (lane, due, skip, place)
+            ON t.place = g.place
+          WHERE t.due IS NULL AND t.skip IS NOT TRUE GROUP BY 1) AS n
+    GROUP BY 1, 2 LOOP
+    PERFORM "@schema@".wake_idle(_instance, _some.queue, _some.name, _some.kinds, _some.counts,
+                                 '');
+  END LOOP;
+  IF _due IS NULL THEN RETURN; END IF;
+  FOR _some IN
+    SELECT DISTINCT ON (1) _queues[coalesce(t.lane, 1)] AS queue, t.due, coalesce(t.lane, 1) AS lane
+    FROM unnest(_lane_of, _due, _skip) AS t (lane, due, skip)
+    WHERE t.due IS NOT NULL AND t.skip IS NOT TRUE ORDER BY 1, t.due LOOP
+    PERFORM "@schema@".wake_for_later(_instance, _some.queue, _names[_some.lane],
+                                      _kinds[_some.lane], _some.due);
+  END LOOP;
+END $$;
+
+-- TaskStore::add of many callers in one commit. _patience_ms NULL: the caller's own. An entry per
+-- call in _queues, _requests (empty: none; each once) and _counts; different lanes in _lane_queues
+-- and _lane_kinds, in their order; and then an entry per task, those of one call after those of the
+-- other. NULL in the place of a whole array: as usual in all tasks. _lane_of counts from 1. _large:
+-- some payload has more than 1 kB. A row per call: the numbers of its tasks, and which of them were
+-- there before (NULL: none).
+CREATE FUNCTION "@schema@".add_tasks(
+  _instance text, _patience_ms integer, _queues text[], _requests text[], _counts integer[],
+  _lane_queues text[], _lane_kinds text[], _lane_of integer[], _payloads bytea[],
+  _metadata bytea[], _priorities integer[], _delays_us bigint[], _not_before_us bigint[],
+  _max_attempts integer[], _timeouts_us bigint[], _keeps_us bigint[], _uniques text[],
+  _whiles integer[], _periods_us bigint[], _tells text[], _large boolean)
+RETURNS TABLE (numbers bigint[], duplicates boolean[]) LANGUAGE plpgsql
+SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+  _now      timestamptz;
+  _base     bigint;
+  _lanes    integer[];
+  _ids      integer[];
+  _calls    integer[];
+  _known    boolean[];
+  _skip     boolean[];
+  _due      timestamptz[];
+  _given    bigint[];
+  _double   boolean[];
+  _holders  bigint[];
+  _last     integer := 0;
+BEGIN
+  IF _patience_ms IS NOT NULL THEN
+    PERFORM set_config('lock_timeout', _patience_ms::text, true);
+  END IF;
+  FOR _round IN 1 .. 2 LOOP
+    SELECT array_agg(l.id ORDER BY p.place), array_agg(l.queue ORDER BY p.place)
+    INTO _lanes, _ids
+    FROM unnest(_lane_queues, _lane_kinds) WITH ORDINALITY AS p (queue, kind, place)
+    JOIN "@schema@".task_queue AS q ON q.instance = _instance AND q.name = p.queue
+    JOIN "@schema@".task_lane AS l ON l.queue = q.id AND l.kind = p.kind;
+    EXIT WHEN cardinality(_lanes) = cardinality(_lane_kinds);
+    PERFORM "@schema@".make_lane("@schema@".queue_id(_instance, p.queue), p.kind)
+    FROM unnest(_lane_queues, _lane_kinds) AS p (queue, kind);
+  END LOOP;
+  IF _requests IS NOT NULL THEN
+    PERFORM pg_advisory_xact_lock(k.key) FROM (
+      SELECT "@schema@".lock_key('add', _instance, c.queue || '/' || c.request) AS key
+      FROM unnest(_queues, _requests) AS c (queue, request) WHERE c.request <> ''
+      ORDER BY 1) AS k;
+    SELECT array_agg(q.id ORDER BY c.place), array_agg(r.until_at > clock_timestamp()
+                                                       ORDER BY c.place)
+    INTO _calls, _known
+    FROM unnest(_queues, _requests) WITH ORDINALITY AS c (queue, request, place)
+    JOIN "@schema@".task_queue AS q ON q.instance = _instance AND q.name = c.queue
+    LEFT JOIN "@schema@".task_request AS r ON r.queue = q.id AND r.request = c.request;
+    IF true = ANY (_known) THEN
+      SELECT array_agg(coalesce(c.known, false) ORDER BY c.place, g.n) INTO _skip
+      FROM unnest(_known, _counts) WITH ORDINALITY AS c (known, count, place),
+        generate_series(1, c.count) AS g (n);
+    END IF;
+  END IF;
+  _base := "@schema@".base(_instance);
+  SELECT array_agg(_base + nextval('"@schema@".number')) INTO _given
+  FROM generate_series(1, cardinality(_payloads));
+  _now := clock_timestamp();
+  IF _delays_us IS NOT NULL OR _not_before_us IS NOT NULL THEN
+    SELECT array_agg(CASE WHEN t.run_at > _now THEN t.run_at END) INTO _due FROM (
+      SELECT greatest(_now + "@schema@".span(d.delay_us),
+                      timestamptz 'epoch' + "@schema@".span(d.not_before_us)) AS run_at
+      FROM unnest(_delays_us, _not_before_us) AS d (delay_us, not_before_us)) AS t;
+  END IF;
+  IF _uniques IS NOT NULL THEN
+    SELECT "@schema@".take_keys(_given, array_agg(_ids[coalesce(t.lane, 1)]), _uniques,
+             array_agg(CASE WHEN t.period_us > 0 THEN _now + "@schema@".span(t.period_us) END),
+             _skip)
+    INTO _holders
+    FROM unnest(_given, _lane_of, _periods_us) AS t (number, lane, period_us);
+    SELECT array_agg(t.holder <> t.number), array_agg(coalesce(t.skip, false) OR
+             coalesce(t.holder <> t.number, false)), array_agg(coalesce(t.holder, t.number))
+    INTO _double, _skip, _holders
+    FROM unnest(_given, _holders, _skip) AS t (number, holder, skip);
+  END IF;
+  INSERT INTO "@schema@".task_ready (number, added_at, lane, size, priority, attempt, max_attempts,
+                                     returns, suspect, unique_while, timeout_us, keep_us,
+                                     unique_key, tell, metadata, payload)
+  SELECT t.number, _now, _lanes[coalesce(t.lane, 1)], octet_length(t.payload),
+         coalesce(t.priority, 5), 0, coalesce(t.max_attempts, 3), 0, false,
+         CASE WHEN t.key <> '' THEN t.unique_while END, t.timeout_us, t.keep_us,
+         nullif(t.key, ''), nullif(t.tell, ''), nullif(t.metadata, ''),
+         CASE WHEN octet_length(t.payload) <= 1024 THEN t.payload END
+  FROM unnest(_given, _lane_of, _payloads, _metadata, _priorities, _max_attempts, _timeouts_us,
+              _keeps_us, _uniques, _whiles, _tells, _due, _skip)
+    AS t (number, lane, payload, metadata, priority, max_attempts, timeout_us, keep_us, key,
+          unique_while, tell, due, skip)
+  WHERE t.due IS NULL AND t.skip IS NOT TRUE;
+  IF _due IS NOT NULL THEN
+    INSERT INTO "@schema@".task_wait (queue, number, lane, run_at, retrying, task)
+    SELECT _ids[coalesce(t.lane, 1)], t.number, _lanes[coalesce(t.lane, 1)], t.due, false,
+           ROW (t.number, _now, _lanes[coalesce(t.lane, 1)], octet_length(t.payload),
+                coalesce(t.priority, 5), 0, coalesce(t.max_attempts, 3), 0, false,
+                CASE WHEN t.key <> '' THEN t.unique_while END, t.timeout_us, t.keep_us,
+                nullif(t.key, ''), nullif(t.tell, ''), nullif(t.metadata, ''), NULL, NULL,
+                CASE WHEN octet_length(t.payload) <= 1024 THEN t.payload END
+               )::"@schema@".task_ready
+    FROM unnest(_given, _lane_of, _payloads, _metadata, _priorities, _max_attempts, _timeouts_us,
+                _keeps_us, _uniques, _whiles, _tells, _due, _skip)
+      AS t (number, lane, payload, metadata, priority, max_attempts, timeout_us, keep_us, key,
+            unique_while, tell, due, skip)
+    WHERE t.due IS NOT NULL AND t.skip IS NOT TRUE;
+  END IF;
+  IF _large THEN
+    INSERT INTO "@schema@".task_body (queue, number, payload)
+    SELECT _ids[coalesce(t.lane, 1)], t.number, t.payload
+    FROM unnest(_given, _lane_of, _payloads, _skip) AS t (number, lane, payload, skip)
+    WHERE octet_length(t.payload) > 1024 AND t.skip IS NOT TRUE;
+  END IF;
+  PERFORM "@schema@".wake_after_add(_instance, _ids, _lane_queues, _lane_kinds, _lane_of, _due,
+                                    _skip, cardinality(_given));
+  _holders := coalesce(_holders, _given);
+  IF _requests IS NOT NULL THEN
+    INSERT INTO "@schema@".task_request AS r (queue, request, until_at, numbers, duplicates)
+    SELECT c.queue, c.request, _now + interval '10 minutes',
+           _holders[c.last - c.count + 1 : c.last], _double[c.last - c.count + 1 : c.last]
+    FROM (SELECT n.*, sum(n.count) OVER (ORDER BY n.place)::integer AS last
+          FROM unnest(_calls, _requests, _counts, _known) WITH ORDINALITY
+            AS n (queue, request, count, known, place)) AS c
+    WHERE c.request <> '' AND c.known IS NOT TRUE
+    ON CONFLICT (queue, request) DO UPDATE
+    SET until_at = excluded.until_at, numbers = excluded.numbers, duplicates = excluded.duplicates;
+    IF random() < cardinality(_requests) / 50.0 THEN
+      DELETE FROM "@schema@".task_request AS r WHERE r.ctid = ANY (ARRAY (
+        SELECT o.ctid FROM "@schema@".task_request AS o WHERE o.until_at <= _now
+        ORDER BY o.until_at LIMIT 200 FOR UPDATE SKIP LOCKED));
+    END IF;
+  END IF;
+  FOR _i IN 1 .. cardinality(_counts) LOOP
+    _last := _last + _counts[_i];
+    IF _known[_i] THEN
+      RETURN QUERY SELECT r.numbers, r.duplicates FROM "@schema@".task_request AS r
+                   WHERE r.queue = _calls[_i] AND r.request = _requests[_i];
+    ELSE
+      numbers := _holders[_last - _counts[_i] + 1 : _last];
+      duplicates := _double[_last - _counts[_i] + 1 : _last];
+      RETURN NEXT;
+    END IF;
+  END LOOP;
+END $$;
+
+-- For those who live in SQL: adds a task in the caller's own transaction, so it is there if and
+-- only if that commits, and wakes an idle worker then. Answers its id, or the id of the task that
+-- has the unique key. Whoever may use the schema may call it; no right on any table is needed.
+-- A transaction that adds the first task of a kind makes others who add that kind wait for its end,
+-- and so does one that takes a unique key.
+CREATE FUNCTION "@schema@".add_task(
+  queue text, kind text, payload text DEFAULT '', priority integer DEFAULT 5,
+  delay interval DEFAULT '0', run_at timestamptz DEFAULT NULL, max_attempts integer DEFAULT 3,
+  timeout interval DEFAULT '0', keep interval DEFAULT '1 day', unique_key text DEFAULT NULL,
+  unique_while text DEFAULT 'unfinished', unique_period interval DEFAULT NULL,
+  metadata text DEFAULT '', instance text DEFAULT 'default')
+RETURNS text LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+  _wrong  text;
+  _while  integer := array_position(ARRAY['waiting', 'unfinished', 'period'], unique_while) - 1;
+  _longest constant interval := interval '3660 days';
+  _control constant text := '[\u0001-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]';
+  _number bigint;
+BEGIN
+  _wrong := CASE
+    WHEN queue IS NULL OR queue !~ '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$' THEN
+      'a queue''s name is made of letters, digits, ''.'', ''_'' and ''-'', and begins with a letter'
+      ' or digit'
+    WHEN kind IS NULL OR octet_length(kind) NOT BETWEEN 1 AND 128 OR kind ~ _control THEN
+      'a kind has 1 to 128 bytes, and no control characters'
+    WHEN kind IS NOT NFC NORMALIZED OR unique_key IS NOT NFC NORMALIZED THEN
+      'kinds and unique keys must be in Unicode''s normal form NFC'
+    WHEN payload IS NULL OR octet_length(payload) > 1048576 THEN 'a payload has at most 1 MiB'
+    WHEN metadata IS NULL OR octet_length(metadata) > 4096 THEN 'metadata has at most 4096 bytes'
+    WHEN priority IS NULL OR priority NOT BETWEEN 1 AND 10 THEN
+      'a priority is 1 (most urgent) to 10'
+    WHEN max_attempts IS NULL OR max_attempts NOT BETWEEN 1 AND 100 THEN
+      'max attempts are 1 to 100'
+    WHEN delay IS NULL OR delay NOT BETWEEN interval '0' AND _longest OR timeout IS NULL
+      OR timeout NOT BETWEEN interval '0' AND _longest OR keep IS NULL
+      OR keep NOT BETWEEN interval '0' AND _longest THEN
+      'delay, timeout and keep lie between zero and ten years'
+    WHEN run_at < timestamptz 'epoch' OR NOT isfinite(run_at) THEN
+      'a task''s time must not lie before 1970, nor never come'
+    WHEN octet_length(unique_key) NOT BETWEEN 1 AND 512 OR unique_key ~ _control THEN
+      'a unique key has 1 to 512 bytes, and no control characters'
+    WHEN _while IS NULL THEN 'unique_while is waiting, unfinished or period'
+    WHEN (unique_key IS NOT NULL AND _while = 2) IS DISTINCT FROM (unique_period IS NOT NULL)
+      OR unique_period <= interval '0' OR unique_period > _longest THEN
+      'a unique key for a period needs the period, and no other has one'
+  END;
+  IF _wrong IS NOT NULL THEN
+    RAISE EXCEPTION '%', _wrong USING ERRCODE = 'invalid_parameter_value';
+  END IF;
+  SELECT a.numbers[1] INTO _number FROM "@schema@".add_tasks(
+    instance, NULL, ARRAY[queue], NULL,
+    ARRAY[1], ARRAY[queue], ARRAY[kind], NULL, ARRAY[convert_to(payload, 'UTF8')],
+    ARRAY[convert_to(metadata, 'UTF8')], ARRAY[priority],
+    ARRAY[(extract(epoch FROM delay) * 1000000)::bigint],
+    ARRAY[(extract(epoch FROM coalesce(run_at, 'epoch')) * 1000000)::bigint],
+    ARRAY[max_attempts], ARRAY[(extract(epoch FROM timeout) * 1000000)::bigint],
+    ARRAY[(extract(epoch FROM keep) * 1000000)::bigint],
+    CASE WHEN unique_key IS NOT NULL THEN ARRAY[unique_key] END, ARRAY[_while],
+    ARRAY[coalesce(extract(epoch FROM unique_period) * 1000000, 0)::bigint], NULL,
+    octet_length(payload) > 1024) AS a;
+  RETURN queue || '/' || _number;
+END $$;
+
+UPDATE "@schema@".meta SET version = 6;

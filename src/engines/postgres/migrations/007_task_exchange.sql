@@ -1,0 +1,347 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Handing in, taking back and claiming.
+--
+-- An exchange locks the claims it is about, in the order of their owners, and then takes ready rows
+-- past those that others have locked: it waits for nobody but an exchange that is about the same
+-- claim. States in answers: 1 pending, 3 completed, 4 retrying, 5 dead, 6 cancelled, -1 lost.
+-- Outcomes: 0 completed, 1 failed, 2 rejected, 3 again, 4 untouched.
+
+-- A task that comes back takes its key of the kind "waiting" again, or goes on without.
+CREATE FUNCTION "@schema@".retake_key(_queue integer, INOUT _task "@schema@".task_ready)
+LANGUAGE plpgsql AS $$
+BEGIN
+  IF _task.unique_while IS DISTINCT FROM 0 THEN RETURN; END IF;
+  DELETE FROM "@schema@".task_key AS k
+  WHERE k.queue = _queue AND k.key = _task.unique_key AND k.until_at <= clock_timestamp();
+  INSERT INTO "@schema@".task_key (queue, key, number)
+  VALUES (_queue, _task.unique_key, _task.number) ON CONFLICT DO NOTHING;
+  IF NOT FOUND THEN
+    _task.unique_key := NULL;
+    _task.unique_while := NULL;
+  END IF;
+END $$;
+
+CREATE FUNCTION "@schema@".put_ready(_queue integer, _task "@schema@".task_ready) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+  _task := "@schema@".retake_key(_queue, _task);
+  INSERT INTO "@schema@".task_ready SELECT (_task).*;
+END $$;
+
+-- Writes down that a task is over.
+CREATE FUNCTION "@schema@".put_ended(
+  _instance text, _queue integer, _name text, _task "@schema@".task_ready, _state smallint,
+  _fence bigint, _result bytea) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  _now timestamptz := clock_timestamp();
+BEGIN
+  PERFORM "@schema@".let_go(_instance, _queue, _name, ARRAY[_task], _state = 5);
+  IF _state <> 5 THEN _task.payload := NULL; END IF;
+  INSERT INTO "@schema@".task_ended (queue, number, state, fence, ended_at, until_at, task, result)
+  VALUES (_queue, _task.number, _state, _fence, _now,
+          CASE WHEN _state <> 5
+               THEN _now + coalesce("@schema@".span(_task.keep_us), interval '1 day') END,
+          _task, _result);
+END $$;
+
+-- What a claim still has.
+CREATE FUNCTION "@schema@".in_claim(_claim "@schema@".task_claim)
+RETURNS TABLE (task "@schema@".task_ready, progress bytea) LANGUAGE sql AS $$
+  SELECT t, n.progress
+  FROM unnest(_claim.numbers, _claim.done, _claim.progress) AS n (number, done, progress)
+  JOIN unnest(_claim.tasks) AS t ON t.number = n.number
+  WHERE coalesce(n.done, 0) = 0
+$$;
+
+-- What becomes of a task that is handed in, unless it was completed without a result: its state.
+-- Of its claim all but what is in it is given.
+CREATE FUNCTION "@schema@".end_attempt(
+  _instance text, _name text, _claim "@schema@".task_claim, _task "@schema@".task_ready,
+  _outcome integer, _delay_us bigint, _text bytea) RETURNS smallint LANGUAGE plpgsql AS $$
+DECLARE
+  _now   timestamptz := clock_timestamp();
+  _state smallint;
+BEGIN
+  IF _outcome <= 2 OR (_outcome = 3 AND _task.returns >= 100) THEN
+    _task.attempt := _task.attempt + 1;
+    IF _outcome > 0 THEN
+      _task.errors := _task.errors || ROW (_task.attempt, _claim.fence, _claim.worker,
+                                           _claim.made_at, _now, _text)::"@schema@".task_attempt;
+      IF cardinality(_task.errors) > 10 THEN _task.errors := _task.errors[2:]; END IF;
+      IF _outcome = 2 OR _task.attempt >= _task.max_attempts THEN _state := 5; END IF;
+    END IF;
+  ELSIF _outcome = 3 THEN
+    _task.returns := _task.returns + 1;
+  END IF;
+  IF _outcome = 0 THEN
+    _state := 3;
+  ELSIF _task.number = ANY (_claim.cancels) THEN
+    _state := 6;
+  END IF;
+  IF _state IS NOT NULL THEN
+    PERFORM "@schema@".put_ended(_instance, _claim.queue, _name, _task, _state, _claim.fence,
+                                 CASE WHEN _state = 3 THEN _text END);
+    RETURN _state;
+  END IF;
+  IF _outcome = 4 OR _delay_us = 0 THEN
+    PERFORM "@schema@".put_ready(_claim.queue, _task);
+    RETURN 1;
+  END IF;
+  _task := "@schema@".retake_key(_claim.queue, _task);
+  INSERT INTO "@schema@".task_wait (queue, number, lane, run_at, retrying, task)
+  VALUES (_claim.queue, _task.number, _task.lane, _now + "@schema@".span(_delay_us), true, _task);
+  RETURN 4;
+END $$;
+
+-- Hands in tasks of a claim that is locked. answers: NULL when all were completed; back and
+-- back_lanes: those that are ready again. Numbers must grow; NULL instead of outcomes, delays,
+-- texts: completed, none, none. Who knows the fence had the answer in which it was.
+CREATE FUNCTION "@schema@".hand_in(
+  _instance text, _queue integer, _name text, _owner text, _fence bigint, _numbers bigint[],
+  _outcomes integer[], _delays_us bigint[], _texts bytea[], OUT answers smallint[],
+  OUT back bigint[], OUT back_lanes integer[]) LANGUAGE plpgsql AS $$
+DECLARE
+  _now   timestamptz := clock_timestamp();
+  _claim "@schema@".task_claim;
+  _head  "@schema@".task_claim;
+  _done  smallint[];
+  _one   record;
+BEGIN
+  back := '{}';
+  back_lanes := '{}';
+  IF _outcomes IS NULL AND _texts IS NULL THEN
+    -- Most often a whole batch is completed.
+    UPDATE "@schema@".task_claim AS c
+    SET done_at = _now, handed_at = _now, completed = cardinality(_numbers), answered = true
+    WHERE c.queue = _queue AND c.owner = _owner AND c.fence = _fence AND c.done_at IS NULL
+      AND c.plain AND c.done IS NULL AND c.numbers = _numbers;
+    IF FOUND THEN RETURN; END IF;
+  END IF;
+  SELECT c.* INTO _claim FROM "@schema@".task_claim AS c
+  WHERE c.queue = _queue AND c.owner = _owner AND c.fence = _fence AND c.done_at IS NULL;
+  SELECT array_agg(CASE WHEN h.number IS NULL OR h.done > 0 THEN -1 ELSE 3 END ORDER BY g.place)
+  INTO answers
+  FROM unnest(_numbers) WITH ORDINALITY AS g (number, place)
+  LEFT JOIN unnest(_claim.numbers, _claim.done) AS h (number, done) ON h.number = g.number;
+  IF NOT 3 = ANY (answers) THEN RETURN; END IF;
+  _head := _claim;
+  _head.numbers := '{}';
+  _head.tasks := '{}';
+  FOR _one IN
+    SELECT g.place, g.outcome, g.delay_us, g.text, h.task, h.progress
+    FROM unnest(_numbers, _outcomes, _delays_us, _texts) WITH ORDINALITY
+      AS g (number, outcome, delay_us, text, place)
+    JOIN "@schema@".in_claim(_claim) AS h ON (h.task).number = g.number
+    WHERE g.outcome > 0 OR g.text <> '' LOOP
+    IF _one.progress IS NOT NULL THEN _one.task.progress := _one.progress; END IF;
+    answers[_one.place] := "@schema@".end_attempt(
+      _instance, _name, _head, _one.task, coalesce(_one.outcome, 0), coalesce(_one.delay_us, 0),
+      coalesce(_one.text, ''));
+    IF answers[_one.place] = 1 THEN
+      back := back || (_one.task).number;
+      back_lanes := back_lanes || (_one.task).lane;
+    END IF;
+  END LOOP;
+  SELECT array_agg(CASE WHEN h.done > 0 THEN h.done
+                        WHEN g.number IS NULL THEN 0
+                        WHEN g.answer = 3 AND coalesce(g.text, '') = '' THEN 1 ELSE 2 END
+                   ORDER BY h.number)
+  INTO _done
+  FROM unnest(_claim.numbers, _claim.done) AS h (number, done)
+  LEFT JOIN unnest(_numbers, _texts, answers) AS g (number, text, answer) ON g.number = h.number;
+  IF NOT _claim.plain THEN
+    PERFORM "@schema@".let_go(_instance, _queue, _name, array_agg(h.task), false)
+    FROM "@schema@".in_claim(_claim) AS h
+    JOIN unnest(_claim.numbers, _done) AS d (number, done) ON d.number = (h.task).number
+    WHERE d.done = 1;
+  END IF;
+  UPDATE "@schema@".task_claim AS c
+  SET done = _done, handed_at = _now, completed = cardinality(array_positions(_done, 1::smallint)),
+      done_at = CASE WHEN NOT 0 = ANY (_done) THEN _now END, answered = true
+  WHERE c.queue = _queue AND c.owner = _owner;
+  IF NOT EXISTS (SELECT FROM unnest(answers) AS a WHERE a <> 3) THEN answers := NULL; END IF;
+END $$;
+
+-- Gives back what a claim that is locked still has, untouched.
+CREATE FUNCTION "@schema@".give_back(_instance text, _queue integer, _name text, _owner text,
+                                     OUT back bigint[], OUT back_lanes integer[])
+LANGUAGE plpgsql AS $$
+DECLARE
+  _left record;
+BEGIN
+  SELECT c.fence, array_agg(n.number ORDER BY n.number) AS numbers INTO _left
+  FROM "@schema@".task_claim AS c, unnest(c.numbers, c.done) AS n (number, done)
+  WHERE c.queue = _queue AND c.owner = _owner AND c.done_at IS NULL AND n.done IS DISTINCT FROM 1
+    AND n.done IS DISTINCT FROM 2
+  GROUP BY c.fence;
+  IF NOT FOUND THEN RETURN; END IF;
+  SELECT h.back, h.back_lanes INTO back, back_lanes FROM "@schema@".hand_in(
+    _instance, _queue, _name, _owner, _left.fence, _left.numbers,
+    array_fill(4, ARRAY[cardinality(_left.numbers)]), NULL, NULL) AS h;
+END $$;
+
+-- Takes back claims of a queue that ended between two times, sixteen at the most, past those that
+-- are being handed in.
+CREATE FUNCTION "@schema@".take_back(_instance text, _queue integer, _name text,
+                                     _since timestamptz, _now timestamptz, OUT back bigint[],
+                                     OUT back_lanes integer[]) LANGUAGE plpgsql AS $$
+DECLARE
+  _claim "@schema@".task_claim;
+  _head  "@schema@".task_claim;
+  _one   record;
+  _state smallint;
+BEGIN
+  FOR _claim IN
+    SELECT c.* FROM "@schema@".task_claim AS c
+    WHERE c.queue = _queue AND c.done_at IS NULL AND c.ends_at > _since AND c.ends_at <= _now
+    ORDER BY c.ends_at LIMIT 16 FOR UPDATE SKIP LOCKED LOOP
+    _head := _claim;
+    _head.tasks := '{}';
+    FOR _one IN SELECT h.* FROM "@schema@".in_claim(_claim) AS h LOOP
+      IF _one.progress IS NOT NULL THEN _one.task.progress := _one.progress; END IF;
+      IF cardinality(_claim.numbers) > 1 THEN _one.task.suspect := true; END IF;
+      _state := "@schema@".end_attempt(
+        _instance, _name, _head, _one.task,
+        CASE WHEN cardinality(_claim.numbers) > 1 THEN 4 ELSE 1 END, 0,
+        'its claim ended: the worker died, was stopped, or lost the store');
+      IF _state = 1 THEN
+        back := back || (_one.task).number;
+        back_lanes := back_lanes || (_one.task).lane;
+      END IF;
+    END LOOP;
+    UPDATE "@schema@".task_claim AS c
+    SET done_at = _now,
+        done = ARRAY (SELECT CASE WHEN c.done[g.n] > 0 THEN c.done[g.n] ELSE 2 END
+                      FROM generate_series(1, cardinality(c.numbers)) AS g (n))
+    WHERE c.queue = _queue AND c.owner = _claim.owner;
+  END LOOP;
+END $$;
+
+-- Brings tasks of some lanes to the front whose time came between two times; true: there were some.
+CREATE FUNCTION "@schema@".bring_due(_lanes integer[], _since timestamptz, _now timestamptz)
+RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+  WITH due AS (
+    DELETE FROM "@schema@".task_wait AS w WHERE w.ctid = ANY (ARRAY (
+      SELECT d.ctid FROM unnest(_lanes) AS l (lane),
+        LATERAL (SELECT n.ctid FROM "@schema@".task_wait AS n
+                 WHERE n.lane = l.lane AND n.run_at > _since AND n.run_at <= _now
+                 ORDER BY n.run_at LIMIT 1000 FOR UPDATE SKIP LOCKED) AS d
+      LIMIT 1000))
+    RETURNING w.task)
+  INSERT INTO "@schema@".task_ready SELECT (d.task).* FROM due AS d;
+  RETURN FOUND;
+END $$;
+
+-- Takes up to so many ready tasks and bytes of some lanes, by priority and number, from the number
+-- behind each mark on. numbers grow and tasks go with them. cut: there was more. A suspect comes
+-- alone, when it is the first; not if _others says that there are others already.
+-- Where several lanes have tasks of one priority, it looks up to which number they would be taken,
+-- and then takes them of each; what others took meanwhile is made up for in another round.
+CREATE FUNCTION "@schema@".take_ready(
+  _lanes integer[], _want integer, _bytes bigint, _mark_lanes integer[],
+  _mark_priorities integer[], _mark_numbers bigint[], _others boolean,
+  OUT numbers bigint[], OUT tasks "@schema@".task_ready[], OUT plain boolean, OUT cut boolean)
+LANGUAGE plpgsql AS $$
+DECLARE
+  _first   record;
+  _one     "@schema@".task_ready;
+  _upto    bigint;
+  _rows    tid[];
+  _got     record;
+  _groups  integer := 0;
+BEGIN
+  numbers := '{}';
+  tasks := '{}';
+  plain := true;
+  cut := false;
+  FOR _first IN
+    SELECT h.priority, min(h.number) FILTER (WHERE h.suspect) AS suspect,
+           (array_agg(h.lane ORDER BY h.number) FILTER (WHERE h.suspect))[1] AS suspect_lane,
+           min(h.number) FILTER (WHERE NOT h.suspect) AS number,
+           array_agg(h.lane) FILTER (WHERE NOT h.suspect) AS lanes,
+           array_agg(h.mark) FILTER (WHERE NOT h.suspect) AS marks
+    FROM (
+      SELECT g.lane, g.priority, false AS suspect, coalesce(m.number, 0) AS mark, r.number
+      FROM (SELECT l.lane, p.priority FROM unnest(_lanes) AS l (lane),
+              generate_series(1, 10) AS p (priority)) AS g
+      LEFT JOIN unnest(_mark_lanes, _mark_priorities, _mark_numbers) AS m (lane, priority, number)
+        ON m.lane = g.lane AND m.priority = g.priority,
+      LATERAL (SELECT n.number FROM "@schema@".task_ready AS n
+               WHERE n.lane = g.lane AND NOT n.suspect AND n.priority = g.priority
+                 AND n.number > coalesce(m.number, 0)
+               ORDER BY n.number LIMIT 1) AS r
+      UNION ALL
+      SELECT l.lane, r.priority, true, 0, r.number FROM unnest(_lanes) AS l (lane),
+      LATERAL (SELECT n.priority, n.number FROM "@schema@".task_ready AS n
+               WHERE n.lane = l.lane AND n.suspect ORDER BY n.priority, n.number LIMIT 1) AS r
+    ) AS h
+    GROUP BY h.priority ORDER BY h.priority LOOP
+    IF _first.suspect < coalesce(_first.number, 9223372036854775807) AND NOT _others
+       AND numbers = '{}' THEN
+      DELETE FROM "@schema@".task_ready AS r WHERE r.ctid = (
+        SELECT n.ctid FROM "@schema@".task_ready AS n
+        WHERE n.lane = _first.suspect_lane AND n.suspect AND n.priority = _first.priority
+        ORDER BY n.number LIMIT 1 FOR UPDATE SKIP LOCKED)
+      RETURNING r.* INTO _one;
+      IF FOUND THEN
+        numbers := ARRAY[_one.number];
+        tasks := ARRAY[_one];
+        plain := _one.unique_key IS NULL AND _one.tell IS NULL AND _one.payload IS NOT NULL;
+        cut := true;
+        RETURN;
+      END IF;
+    END IF;
+    CONTINUE WHEN _first.lanes IS NULL;
+    FOR _round IN 1 .. 8 LOOP
+      _upto := 9223372036854775807;
+      IF cardinality(_first.lanes) > 1 THEN
+        SELECT r.number INTO _upto
+        FROM unnest(_first.lanes, _first.marks) AS l (lane, mark),
+        LATERAL (SELECT n.number FROM "@schema@".task_ready AS n
+                 WHERE n.lane = l.lane AND NOT n.suspect AND n.priority = _first.priority
+                   AND n.number > l.mark
+                 ORDER BY n.number LIMIT _want - cardinality(numbers)) AS r
+        ORDER BY r.number OFFSET _want - cardinality(numbers) - 1 LIMIT 1;
+        _upto := coalesce(_upto, 9223372036854775807);
+      END IF;
+      SELECT array_agg(s.ctid) FILTER (WHERE s.fits), coalesce(bool_or(NOT s.fits), false)
+      INTO _rows, cut
+      FROM (SELECT o.ctid, o.bytes <= _bytes OR (o.place = 1 AND numbers = '{}' AND NOT _others)
+                     AS fits
+            FROM (SELECT r.ctid, sum(r.size) OVER w AS bytes, row_number() OVER w AS place
+                  FROM unnest(_first.lanes, _first.marks) AS l (lane, mark),
+                  LATERAL (SELECT n.ctid, n.number, n.size FROM "@schema@".task_ready AS n
+                           WHERE n.lane = l.lane AND NOT n.suspect
+                             AND n.priority = _first.priority AND n.number > l.mark
+                             AND n.number <= _upto
+                           ORDER BY n.number LIMIT _want - cardinality(numbers)
+                           FOR UPDATE SKIP LOCKED) AS r
+                  WINDOW w AS (ORDER BY r.number)
+                  ORDER BY r.number LIMIT _want - cardinality(numbers)) AS o) AS s;
+      WITH gone AS (
+        DELETE FROM "@schema@".task_ready AS r WHERE r.ctid = ANY (_rows) RETURNING r),
+      sorted AS (SELECT g.r FROM gone AS g ORDER BY (g.r).number)
+      SELECT coalesce(array_agg((s.r).number), '{}') AS numbers,
+             coalesce(array_agg(s.r), '{}') AS tasks, coalesce(sum((s.r).size), 0) AS bytes,
+             coalesce(bool_and((s.r).unique_key IS NULL AND (s.r).tell IS NULL
+                               AND (s.r).payload IS NOT NULL), true) AS plain
+      INTO _got FROM sorted AS s;
+      numbers := numbers || _got.numbers;
+      tasks := tasks || _got.tasks;
+      _bytes := _bytes - _got.bytes;
+      plain := plain AND _got.plain;
+      _groups := _groups + 1;
+      EXIT WHEN cut OR cardinality(numbers) >= _want OR _upto = 9223372036854775807;
+      _first.marks := array_fill(_upto, ARRAY[cardinality(_first.lanes)]);
+    END LOOP;
+    EXIT WHEN cut OR cardinality(numbers) >= _want;
+  END LOOP;
+  IF _groups > 1 THEN
+    SELECT coalesce(array_agg(t.number ORDER BY t.number), '{}'),
+           coalesce(array_agg(t ORDER BY t.number), '{}')
+    INTO numbers, tasks FROM unnest(tasks) AS t;
+  END IF;
+END $$;
+
+UPDATE "@schema@".meta SET version = 7;

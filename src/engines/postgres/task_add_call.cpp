@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engines/postgres/task_add_call.hpp"
+
+#include "engines/postgres/binary.hpp"
+#include "engines/postgres/errors.hpp"
+#include "engines/postgres/span.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace holt::postgres {
+namespace {
+
+/// What migrations/005 keeps outside of the task's row.
+constexpr std::size_t large_bytes = 1024;
+
+/// One value of each task.
+template <class Value>
+class Column {
+ public:
+  explicit Column(Value usual) : usual_(usual) {}
+
+  void put(Value value) {
+    unusual_ = unusual_ || value != usual_;
+    values_.push_back(std::move(value));
+  }
+  [[nodiscard]] bool is_usual() const { return !unusual_; }
+  [[nodiscard]] std::vector<Value> const& values() const { return values_; }
+
+ private:
+  Value usual_;
+  bool unusual_ = false;
+  std::vector<Value> values_;
+};
+
+template <class Value>
+void add(Parameters& parameters, Column<Value> const& column) {
+  if (column.is_usual()) {
+    parameters.add_null();
+  } else {
+    parameters.add(column.values());
+  }
+}
+
+std::int64_t us_since_epoch(std::chrono::system_clock::time_point at) {
+  return std::chrono::ceil<std::chrono::microseconds>(at.time_since_epoch()).count();
+}
+
+/// The tasks of all calls, value by value.
+struct Columns {
+  Column<std::int32_t> lane{1};
+  std::vector<std::string_view> payload;
+  std::vector<std::string_view> metadata;
+  Column<std::int32_t> priority{5};
+  Column<std::int64_t> delay{0};
+  Column<std::int64_t> not_before{0};
+  Column<std::int32_t> max_attempts{3};
+  Column<std::int64_t> timeout{0};
+  Column<std::int64_t> keep{to_us(NewTask::usual_keep)};
+  Column<std::string> unique{{}};
+  Column<std::int32_t> unique_while{static_cast<std::int32_t>(Unique::unfinished)};
+  Column<std::int64_t> period{0};
+  Column<std::string> tell{{}};
+
+  void put(NewTask const& task, std::int32_t in_lane) {
+    lane.put(in_lane);
+    payload.push_back(task.payload);
+    metadata.push_back(task.metadata);
+    priority.put(task.priority);
+    delay.put(to_us(task.delay));
+    not_before.put(us_since_epoch(task.not_before));
+    max_attempts.put(static_cast<std::int32_t>(task.max_attempts));
+    timeout.put(to_us(task.timeout));
+    keep.put(to_us(task.keep));
+    unique.put(task.unique);
+    unique_while.put(static_cast<std::int32_t>(task.unique_while));
+    period.put(to_us(task.unique_period));
+    tell.put(task.tell);
+  }
+
+  void add_to(Parameters& parameters) const {
+    add(parameters, lane);
+    parameters.add_bytes(payload);
+    if (std::ranges::all_of(metadata, &std::string_view::empty)) {
+      parameters.add_null();
+    } else {
+      parameters.add_bytes(metadata);
+    }
+    add(parameters, priority);
+    add(parameters, delay);
+    add(parameters, not_before);
+    add(parameters, max_attempts);
+    add(parameters, timeout);
+    add(parameters, keep);
+    add(parameters, unique);
+    if (unique.is_usual()) {
+      parameters.add_null();
+    } else {
+      parameters.add(unique_while.values());
+    }
+    add(parameters, period);
+    add(parameters, tell);
+  }
+};
+
+/// Different pairs of queue and kind, in their order; each has its place, counted from 1.
+using Lanes = std::map<std::pair<std::string_view, std::string_view>, std::int32_t>;
+
+Lanes lanes_of(std::vector<AddRequest> const& requests) {
+  Lanes lanes;
+  for (auto const& request : requests) {
+    for (auto const& task : request.tasks) lanes.try_emplace({request.queue, task.kind}, 0);
+  }
+  std::int32_t place = 0;
+  for (auto& [names, number] : lanes) number = ++place;
+  return lanes;
+}
+
+}  // namespace
+
+Parameters add_parameters(std::string const& instance, std::int32_t patience_ms,
+                          std::vector<AddRequest> const& requests) {
+  std::vector<std::string> queues;
+  Column<std::string> ids{{}};
+  std::vector<std::int32_t> counts;
+  auto const lanes = lanes_of(requests);
+  Columns columns;
+  for (auto const& request : requests) {
+    queues.push_back(request.queue);
+    ids.put(request.request);
+    counts.push_back(static_cast<std::int32_t>(request.tasks.size()));
+    for (auto const& task : request.tasks) {
+      columns.put(task, lanes.find({request.queue, task.kind})->second);
+    }
+  }
+  std::vector<std::string> lane_queues;
+  std::vector<std::string> lane_kinds;
+  for (auto const& [names, number] : lanes) {
+    lane_queues.emplace_back(names.first);
+    lane_kinds.emplace_back(names.second);
+  }
+  Parameters parameters;
+  parameters.add(instance).add(patience_ms).add(queues);
+  add(parameters, ids);
+  parameters.add(counts).add(lane_queues).add(lane_kinds);
+  columns.add_to(parameters);
+  parameters.add(std::ranges::any_of(
+      columns.payload, [](std::string_view payload) { return payload.size() > large_bytes; }));
+  return parameters;
+}
+
+std::vector<std::vector<Added>> added_of(Answer const& answer,
+                                         std::vector<AddRequest> const& requests) {
+  std::vector<std::vector<Added>> results(requests.size());
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    auto const row = static_cast<int>(i);
+    auto const numbers = integers_of(answer.text(row, 0));
+    auto const duplicates = elements_of(answer.text(row, 1));
+    for (std::size_t task = 0; task < numbers.size(); ++task) {
+      results[i].push_back({TaskId(requests[i].queue, static_cast<std::uint64_t>(numbers[task])),
+                            task < duplicates.size() && flag_of(duplicates[task])});
+    }
+  }
+  return results;
+}
+
+}  // namespace holt::postgres

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engines/postgres/task_store.hpp"
+
+#include "contracts/input_rules.hpp"
+#include "contracts/task_rules.hpp"
+#include "engines/postgres/binary.hpp"
+#include "engines/postgres/span.hpp"
+#include "engines/postgres/task_add_call.hpp"
+#include "engines/postgres/task_view.hpp"
+#include "postgres_sql.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <numeric>
+#include <set>
+#include <tuple>
+#include <utility>
+
+namespace holt::postgres {
+namespace {
+
+/// Adds that are larger go alone: they gain nothing from company, and would keep it waiting.
+constexpr std::size_t small_add = 100;
+constexpr std::size_t small_add_bytes = 64UL * 1024;
+/// A call weighs more than its tasks: its request takes a slot in the server's table of locks.
+constexpr std::size_t weight_of_call = 15;
+constexpr std::size_t weight_per_statement = 1024;
+constexpr std::size_t most_places = 4096;  ///< whose marks are remembered
+
+Statement statement(std::string_view text, Place const& place) {
+  return std::make_shared<std::string const>(in_schema(text, place.schema));
+}
+
+std::size_t weight_of(AddRequest const& request) { return weight_of_call + request.tasks.size(); }
+
+void check_text(std::string_view what, std::string_view text) {
+  if (is_text(text)) return;
+  throw InvalidArgument(std::string(what) + " must be UTF-8 text without zero bytes on this store");
+}
+
+bool is_small(AddRequest const& request) {
+  std::size_t bytes = 0;
+  for (auto const& task : request.tasks) bytes += task.payload.size() + task.metadata.size();
+  return request.tasks.size() <= small_add && bytes <= small_add_bytes;
+}
+
+/// Whose marks are one.
+std::string place_of(ClaimRequest const& request) {
+  auto place = request.queue;
+  for (auto const& kind : request.kinds) place += '\n' + kind;
+  return place;
+}
+
+std::int64_t number_in(std::string const& cursor) {
+  if (cursor.empty()) return 0;
+  std::int64_t number = 0;
+  auto const* const end = cursor.data() + cursor.size();
+  auto const [stop, error] = std::from_chars(cursor.data(), end, number);
+  if (error == std::errc() && stop == end && number >= 0) return number;
+  throw InvalidArgument("\"" + cursor + "\" is no cursor: use one that a page ended with");
+}
+
+std::vector<TaskId> ids_in(std::string const& queue, std::string_view numbers) {
+  std::vector<TaskId> ids;
+  for (auto const number : integers_of(numbers)) {
+    ids.emplace_back(queue, static_cast<std::uint64_t>(number));
+  }
+  return ids;
+}
+
+std::expected<RenewedClaim, Lost> renewal_of(Answer const& answer, int row,
+                                             ClaimRenewal const& renewal) {
+  auto const code = answer.integer(row, 0);
+  if (code != 1) {
+    return std::unexpected(Lost{code == 2 ? LossReason::expired : LossReason::taken, {}});
+  }
+  RenewedClaim renewed;
+  renewed.cancelled = ids_in(renewal.queue, answer.text(row, 1));
+  renewed.refused = ids_in(renewal.queue, answer.text(row, 2));
+  for (auto const& note : renewal.progress) {
+    if (note.task.queue() != renewal.queue) renewed.refused.push_back(note.task);
+  }
+  return renewed;
+}
+
+}  // namespace
+
+PostgresTaskStore::PostgresTaskStore(Env& env, Pool& pool, Pool& reads, PostgresSignalBus& signals,
+                                     Place const& place, std::string instance)
+    : env_(env),
+      pool_(pool),
+      reads_(reads),
+      signals_(signals),
+      instance_(std::move(instance)),
+      add_(statement(sql::task_add, place)),
+      exchange_(statement(sql::task_exchange, place)),
+      renew_(statement(sql::task_renew, place)),
+      cancel_(statement(sql::task_cancel, place)),
+      look_(statement(sql::task_look, place)),
+      count_(statement(sql::task_count, place)),
+      adds_(env, "add", weight_per_statement, place.pool.max, weight_of,
+            [this](std::vector<AddRequest> requests, Instant deadline) {
+              return add_all(std::move(requests), deadline);
+            }) {}
+
+/// As of leases: not long on the cost of others.
+std::int32_t PostgresTaskStore::patience(Instant deadline, std::size_t together) const {
+  constexpr std::int32_t with_others = 100;
+  auto const alone = lock_patience(env_.now(), deadline);
+  return together > 1 ? std::min(alone, with_others) : alone;
+}
+
+// Adding.
+
+asio::awaitable<std::vector<Added>> PostgresTaskStore::add(AddRequest request, Instant deadline) {
+  check_add(request);
+  check_text("a request id", request.request);
+  for (auto const& task : request.tasks) check_text("an inbox", task.tell);
+  AddedTasks added;
+  if (is_small(request)) {
+    added = co_await adds_.call(std::move(request), deadline);
+  } else {
+    std::vector<AddRequest> alone;
+    alone.push_back(std::move(request));
+    std::vector<AddedTasks> answers = co_await add_different(std::move(alone), deadline);
+    added = std::move(answers.front());
+  }
+  co_return added;
+}
+
+/// Those that say the same again go behind the others, and are told what became of them.
+asio::awaitable<std::vector<PostgresTaskStore::AddedTasks>> PostgresTaskStore::add_all(
+    std::vector<AddRequest> requests, Instant deadline) {
+  std::vector<AddedTasks> results(requests.size());
+  std::vector<std::size_t> left(requests.size());
+  std::iota(left.begin(), left.end(), std::size_t{0});
+  while (!left.empty()) {
+    std::set<std::pair<std::string, std::string>> seen;
+    auto const again = std::ranges::stable_partition(left, [&](std::size_t at) {
+      auto const& request = requests[at];
+      return request.request.empty() || seen.emplace(request.queue, request.request).second;
+    });
+    std::vector<std::size_t> const now(left.begin(), again.begin());
+    left.erase(left.begin(), again.begin());
+    std::vector<AddRequest> different;
+    for (auto const at : now) different.push_back(requests[at]);
+    std::vector<AddedTasks> answers = co_await add_different(std::move(different), deadline);
+    for (std::size_t i = 0; i < now.size(); ++i) results[now[i]] = std::move(answers[i]);
+  }
+  co_return results;
+}
+
+asio::awaitable<std::vector<PostgresTaskStore::AddedTasks>> PostgresTaskStore::add_different(
+    std::vector<AddRequest> requests, Instant deadline) {
+  auto parameters = add_parameters(instance_, patience(deadline, requests.size()), requests);
+  Answer const answer =
+      co_await pool_.call(add_, std::move(parameters), Effect::writes, "add", deadline);
+  co_return added_of(answer, requests);
+}
+
+// Claiming.
+
+/// Who cannot be reached is not marked idle, and asks by the clock.
+asio::awaitable<Hearing> PostgresTaskStore::hearing_of(ClaimRequest const& request,
+                                                       Instant deadline) {
+  Hearing hearing;
+  if (request.want == 0 || request.idle_for == Nanos(0)) co_return hearing;
+  hearing.hears = true;
+  if (request.owner.inbox() != signals_.inbox()) co_return hearing;
+  try {
+    hearing.hears = co_await signals_.reachable(deadline);
+  } catch (EngineError const&) {
+    hearing.hears = false;
+  }
+  hearing.present = hearing.hears;
+  co_return hearing;
+}
+
+asio::awaitable<Claimed> PostgresTaskStore::claim(ClaimRequest request, Instant deadline) {
+  check_claim(request);
+  check_text("a worker's name", request.worker);
+  ExchangeCall const call(std::move(request));
+  Hearing const hearing = co_await hearing_of(call.request(), deadline);
+  auto const place = place_of(call.request());
+  auto parameters = call.parameters(instance_, patience(deadline), marks_for(place), hearing);
+  Answer const answer =
+      co_await pool_.call(exchange_, std::move(parameters), Effect::writes, "claim", deadline);
+  TaskMarks seen;
+  auto claimed = call.claimed_in(answer, seen);
+  remember(place, call.request(), claimed, seen);
+  co_return claimed;
+}
+
+TaskMarks PostgresTaskStore::marks_for(std::string const& place) {
+  if (marks_.size() > most_places) marks_.clear();
+  auto& marks = marks_[place];
+  if (env_.now() >= marks.until) {
+    marks = TaskMarks();
+    marks.until = env_.now() + TaskMarks::lifetime;
+  }
+  return marks;
+}
+
+void PostgresTaskStore::remember(std::string const& place, ClaimRequest const& request,
+                                 Claimed const& claimed, TaskMarks const& seen) {
+  auto const completed = [](std::expected<TaskState, Lost> const& finish) {
+    return finish && *finish == TaskState::completed;
+  };
+  bool const came_back =
+      !request.give_back.empty() || !std::ranges::all_of(claimed.finishes, completed);
+  if (came_back || (request.want > 0 && claimed.tasks.size() < request.want)) {
+    // Of this queue for other kinds, too.
+    std::erase_if(marks_, [&](auto const& one) {
+      return one.first == place || one.first == request.queue ||
+             one.first.starts_with(request.queue + '\n');
+    });
+  } else if (request.want > 0) {
+    marks_[place].move_on(seen);
+  }
+}
+
+asio::awaitable<std::vector<std::expected<RenewedClaim, Lost>>> PostgresTaskStore::renew(
+    std::vector<ClaimRenewal> renewals, Instant deadline) {
+  check_renewals(renewals);
+  std::vector<std::size_t> order(renewals.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, {}, [&](std::size_t at) {
+    return std::tuple(std::string_view(renewals[at].queue),
+                      std::string_view(renewals[at].owner.text()));
+  });
+  std::vector<std::string> queues;
+  std::vector<std::string> owners;
+  std::vector<std::int64_t> fences;
+  std::vector<std::int64_t> ttls;
+  std::vector<std::int32_t> note_of;
+  std::vector<std::int64_t> numbers;
+  std::vector<std::string_view> notes;
+  for (auto const at : order) {
+    auto const& renewal = renewals[at];
+    queues.push_back(renewal.queue);
+    owners.push_back(renewal.owner.text());
+    fences.push_back(static_cast<std::int64_t>(renewal.fence.value()));
+    ttls.push_back(to_us(renewal.ttl));
+    for (auto const& note : renewal.progress) {
+      if (note.task.queue() != renewal.queue) continue;
+      note_of.push_back(static_cast<std::int32_t>(owners.size()));
+      numbers.push_back(static_cast<std::int64_t>(note.task.number()));
+      notes.push_back(note.text);
+    }
+  }
+  Parameters parameters;
+  parameters.add(instance_).add(patience(deadline)).add(queues).add(owners).add(fences).add(ttls);
+  parameters.add(note_of).add(numbers).add_bytes(notes);
+  Answer const answer =
+      co_await pool_.call(renew_, std::move(parameters), Effect::writes, "renew", deadline);
+  std::vector<std::expected<RenewedClaim, Lost>> results(renewals.size());
+  for (std::size_t row = 0; row < order.size(); ++row) {
+    results[order[row]] = renewal_of(answer, static_cast<int>(row), renewals[order[row]]);
+  }
+  co_return results;
+}
+
+asio::awaitable<Cancellation> PostgresTaskStore::cancel(TaskId id, Instant deadline) {
+  check_task_id(id);
+  Parameters parameters;
+  parameters.add(instance_).add(patience(deadline)).add(id.queue());
+  parameters.add(static_cast<std::int64_t>(id.number()));
+  Answer const answer =
+      co_await pool_.call(cancel_, std::move(parameters), Effect::writes, "cancel", deadline);
+  co_return static_cast<Cancellation>(answer.integer(0, 0));
+}
+
+// Looking.
+
+asio::awaitable<std::optional<TaskInfo>> PostgresTaskStore::find(TaskId id, Instant deadline) {
+  check_task_id(id);
+  auto const number = static_cast<std::int64_t>(id.number());
+  Parameters parameters;
+  parameters.add(instance_).add(id.queue()).add(number).add(number).add(std::int32_t{1});
+  parameters.add_null().add_null().add(true);
+  Answer const answer =
+      co_await pool_.call(look_, std::move(parameters), Effect::reads, "find", deadline);
+  if (answer.rows() == 0) co_return std::nullopt;
+  co_return task_info_of(answer, 0, id.queue());
+}
+
+asio::awaitable<TaskPage> PostgresTaskStore::list(std::string queue, TaskFilter filter,
+                                                  std::string cursor, std::uint32_t limit,
+                                                  Instant deadline) {
+  check_queue(queue);
+  check_page_size(limit);
+  // One row more than fits, to know whether there is a next page.
+  Parameters parameters;
+  parameters.add(instance_).add(queue).add(number_in(cursor) + 1);
+  parameters.add(std::numeric_limits<std::int64_t>::max());
+  parameters.add(static_cast<std::int32_t>(limit + 1));
+  if (filter.state) {
+    parameters.add(static_cast<std::int32_t>(*filter.state));
+  } else {
+    parameters.add_null();
+  }
+  if (filter.kind.empty()) {
+    parameters.add_null();
+  } else {
+    check_kind(filter.kind);
+    parameters.add(filter.kind);
+  }
+  parameters.add(false);
+  Answer const answer =
+      co_await reads_.call(look_, std::move(parameters), Effect::reads, "list", deadline);
+  TaskPage page;
+  for (int row = 0; row < answer.rows(); ++row) {
+    if (page.tasks.size() == limit) {
+      page.next = std::to_string(page.tasks.back().id.number());
+      break;
+    }
+    page.tasks.push_back(task_info_of(answer, row, queue));
+  }
+  co_return page;
+}
+
+asio::awaitable<TaskCounts> PostgresTaskStore::count(std::string queue, Instant deadline) {
+  check_queue(queue);
+  Parameters parameters;
+  parameters.add(instance_).add(queue).add(static_cast<std::int32_t>(TaskCounts::limit));
+  Answer const answer =
+      co_await reads_.call(count_, std::move(parameters), Effect::reads, "count", deadline);
+  auto const number = [&](int column) {
+    return static_cast<std::uint64_t>(answer.integer(0, column));
+  };
+  TaskCounts counts;
+  counts.scheduled = number(0);
+  counts.pending = number(1);
+  counts.running = number(2);
+  counts.completed = number(3);
+  counts.retrying = number(4);
+  counts.dead = number(5);
+  counts.cancelled = number(6);
+  co_return counts;
+}
+
+}  // namespace holt::postgres
