@@ -7,8 +7,8 @@
 
 #include <array>
 #include <optional>
-#include <utility>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace holt::redis {
@@ -93,7 +93,7 @@ struct Cluster::State : std::enable_shared_from_this<State> {
   std::vector<std::shared_ptr<Node>> nodes;
   std::vector<std::shared_ptr<Node>> retired;
   std::uint64_t next_node = 1;
-  std::array<std::shared_ptr<Node>, shards> owners;  ///< null: nobody has the shard's slot
+  std::array<std::shared_ptr<Node>, shards> owners;        ///< null: nobody has the shard's slot
   std::unordered_map<std::string, Introduced> introduced;  ///< by counter; a bounded number
   std::vector<Waiter> waiters;
   std::uint64_t next_waiter = 1;

@@ -76,7 +76,9 @@ void Keys::add_until(std::string_view name, ScriptCall& call) const {
   call.add(starts_[shard_of(name)], "u:", name);
 }
 
-std::string Keys::queue(std::string_view name) const { return fmt::format("{}{{q:{}}}:", prefix_, name); }
+std::string Keys::queue(std::string_view name) const {
+  return fmt::format("{}{{q:{}}}:", prefix_, name);
+}
 
 bool Keys::is_in_shard(std::string_view key) const {
   constexpr std::size_t digits = 2;

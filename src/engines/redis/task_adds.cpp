@@ -43,10 +43,10 @@ std::string spec_of(NewTask const& task) {
 /// "first;index=number": consecutive numbers, but for those whose key another task has.
 std::vector<Added> added_of(std::string const& queue, std::size_t count, std::string_view answer) {
   if (answer == "!") {
-    throw failed(ErrorCode::rate_limited, Outcome::not_applied, scripts::task_add.name,
-                 fmt::format("the queue {} has its {} kinds of tasks", queue,
-                             task_limits::kinds_per_queue),
-                 "put what differs from task to task into the payload, or use another queue");
+    throw failed(
+        ErrorCode::rate_limited, Outcome::not_applied, scripts::task_add.name,
+        fmt::format("the queue {} has its {} kinds of tasks", queue, task_limits::kinds_per_queue),
+        "put what differs from task to task into the payload, or use another queue");
   }
   auto const end = std::min(answer.find(';'), answer.size());
   auto const first = number_in(answer.substr(0, end));
@@ -173,12 +173,11 @@ ScriptCall TaskAdds::State::call_of(std::string const& queue, std::vector<Caller
 }
 
 asio::awaitable<void> TaskAdds::State::send(std::string queue, std::vector<Caller> callers) {
-  auto const deadline = std::ranges::min(callers, {}, &Caller::deadline).deadline;
+  auto const deadline = std::ranges::min_element(callers, {}, &Caller::deadline)->deadline;
   Reply reply;
   std::exception_ptr error;
   try {
-    std::string const identity =
-        co_await calls.identity(queue, scripts::task_add.name, deadline);
+    std::string const identity = co_await calls.identity(queue, scripts::task_add.name, deadline);
     ScriptCall const call = call_of(queue, callers, identity);
     reply = co_await calls.write(queue, call, drawing, deadline);
   } catch (...) {

@@ -65,9 +65,7 @@ struct Record {
 };
 
 std::uint32_t small(std::uint64_t number) { return static_cast<std::uint32_t>(number); }
-WallTime wall(std::uint64_t ms) {
-  return WallTime(milliseconds(static_cast<std::int64_t>(ms)));
-}
+WallTime wall(std::uint64_t ms) { return WallTime(milliseconds(static_cast<std::int64_t>(ms))); }
 
 Record parse_task(std::string_view text) {
   Fields fields(text);
