@@ -56,7 +56,9 @@ constexpr auto every_command = std::to_array<std::string_view>(
      "EngineWatch", "TaskAdd", "TaskClaim", "TaskRenewal", "TaskCancel", "TaskListing"});
 
 /// Those whose Engine::tasks() is not null; TaskStores.AreWhereTheSuitesThink holds it in place.
-constexpr auto with_tasks = std::to_array<std::string_view>({"sqlite", "module", "postgres"});
+constexpr auto with_tasks = std::to_array<std::string_view>(
+    {"sqlite", "module", "postgres", "redis", "redis_tls", "redis_acl", "redis_sentinel",
+     "redis_cluster", "redis_guarded_cluster"});
 
 void leave_out_those_without_tasks(std::string_view suite, std::vector<EngineUnderTest>& engines) {
   if (!suite.starts_with("Task") || suite == "TaskStores") return;

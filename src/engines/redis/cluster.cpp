@@ -23,6 +23,7 @@ constexpr std::chrono::milliseconds longest_pause{200};
 constexpr std::chrono::seconds look_every{5};  // while there are calls
 // Less than it takes to replace a dead master, let alone to move a slot there and back.
 constexpr std::chrono::seconds introduced_for{2};
+constexpr std::size_t most_introduced = 10'000;
 constexpr std::chrono::seconds look_on_connect{1};  // a node that is gone takes long to connect to
 
 bool is_trouble_of_connection(EngineError const& error) {
@@ -50,11 +51,12 @@ Cluster::State::Journey Cluster::State::journey_to(std::string_view key, Purpose
                                                    std::string command, std::string_view operation,
                                                    Instant deadline) const {
   Journey journey;
-  if (key.starts_with(keys.shards_prefix())) {
+  if (keys.is_in_shard(key)) {
     journey.shard = shard_in(key);
   } else {
     journey.slot = slot_of(key);
   }
+  if (key.starts_with(keys.shards_prefix())) journey.counter = Keys::counter_beside(key);
   journey.purpose = purpose;
   journey.command = std::move(command);
   journey.operation = operation;
@@ -130,8 +132,8 @@ bool Cluster::State::take(Journey& journey, Node& node, Redirect const& redirect
         journey.moved = redirect.to;
       } else {
         owners[journey.shard] = node_at(redirect.to);
-        introduced[journey.shard] = {};
       }
+      introduced.erase(journey.counter);
       start_look();
       break;
     case Redirect::Kind::ask:
@@ -164,14 +166,15 @@ asio::awaitable<TwoReplies> Cluster::State::send(Node& node, Journey const& jour
     co_await connection->ready(journey.operation, journey.deadline, Retry::never);
   }
   TwoReplies replies;
-  if (journey.purpose.draws && !is_introduced(journey.shard, node)) {
+  if (journey.purpose.draws && !is_introduced(journey, node)) {
     Introduced const here{node.number, connection->server().generation, env.now()};
     replies.first = co_await introduce(node, journey);
     // The counter is elsewhere, or not yet anywhere: so is what would be drawn from it.
     bool const elsewhere = replies.first->is_error() && replies.first->text().starts_with("ASK ");
     if (replies.first->is_error() && !elsewhere) co_return replies;
     bool const known = !elsewhere && (!journey.ask || replies.first->integer() == 1);
-    if (known) introduced[journey.shard] = here;
+    if (introduced.size() >= most_introduced) introduced.clear();
+    if (known) introduced[journey.counter] = here;
   }
   if (journey.ask) connection->tell(command("ASKING"));
   if (journey.then.empty()) {
@@ -186,19 +189,20 @@ asio::awaitable<TwoReplies> Cluster::State::send(Node& node, Journey const& jour
 }
 
 /// The slot may have gone to a server that lost numbers and come back, unseen by us: not for ever.
-bool Cluster::State::is_introduced(unsigned shard, Node const& node) const {
-  auto const& last = introduced[shard];
+bool Cluster::State::is_introduced(Journey const& journey, Node const& node) const {
+  auto const found = introduced.find(journey.counter);
+  if (found == introduced.end()) return false;
+  auto const& last = found->second;
   return last.node == node.number && last.generation == node.connection->server().generation &&
          env.now() < last.at + introduced_for;
 }
 
-/// Tells the shard's counter on which server it is.
+/// Tells the counter on which server it is.
 asio::awaitable<Reply> Cluster::State::introduce(Node& node, Journey const& journey) {
   auto const& script = scripts::introduce;
-  auto const counter = keys.counter(journey.shard);
   auto const& identity = node.connection->server().identity;
   if (journey.ask) node.connection->tell(command("ASKING"));
-  auto const bytes = command("EVAL", script.text, "1", counter, identity);
+  auto const bytes = command("EVAL", script.text, "1", journey.counter, identity);
   // Whether it was done or not, the call itself was not: so it only "reads".
   Answer answer =
       co_await node.connection->call(bytes, Effect::reads, journey.operation, journey.deadline);

@@ -141,7 +141,7 @@ void Cluster::State::apply(SlotMap found) {
     auto owner = master == nullptr ? nullptr : node_at(*master);
     if (owner == owners[shard]) continue;
     owners[shard] = std::move(owner);
-    introduced[shard] = {};
+    introduced.erase(keys.counter(shard));
     changed = true;
   }
   for (std::size_t i = nodes.size(); i-- > 0;) {

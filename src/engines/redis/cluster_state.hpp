@@ -7,6 +7,7 @@
 
 #include <array>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -23,6 +24,7 @@ struct Cluster::State : std::enable_shared_from_this<State> {
   struct Journey {
     unsigned shard = 0;
     std::optional<unsigned> slot;  ///< of a key that is in no shard of this instance
+    std::string counter;           ///< what would be drawn from
     Purpose purpose;
     std::string command;
     std::string then;  ///< empty: nothing is sent behind it
@@ -37,7 +39,7 @@ struct Cluster::State : std::enable_shared_from_this<State> {
     std::uint64_t id = 0;
     bool for_map = false;
   };
-  /// On which connection a shard's counter was told the server's identity, and when.
+  /// On which connection a counter was told the server's identity, and when.
   struct Introduced {
     std::uint64_t node = 0;
     std::uint64_t generation = 0;
@@ -53,7 +55,7 @@ struct Cluster::State : std::enable_shared_from_this<State> {
   /// Who has its keys, as far as is known; null: nobody.
   [[nodiscard]] std::shared_ptr<Node> owner_of(Journey const& journey);
   asio::awaitable<TwoReplies> send(Node& node, Journey const& journey);
-  [[nodiscard]] bool is_introduced(unsigned shard, Node const& node) const;
+  [[nodiscard]] bool is_introduced(Journey const& journey, Node const& node) const;
   asio::awaitable<Reply> introduce(Node& node, Journey const& journey);
   [[nodiscard]] bool take(Journey& journey, Node& node, Redirect const& redirect);
   asio::awaitable<void> pause(Journey& journey, EngineError const& otherwise);
@@ -91,8 +93,8 @@ struct Cluster::State : std::enable_shared_from_this<State> {
   std::vector<std::shared_ptr<Node>> nodes;
   std::vector<std::shared_ptr<Node>> retired;
   std::uint64_t next_node = 1;
-  std::array<std::shared_ptr<Node>, shards> owners;  ///< null: nobody has the shard's slot
-  std::array<Introduced, shards> introduced;
+  std::array<std::shared_ptr<Node>, shards> owners;        ///< null: nobody has the shard's slot
+  std::unordered_map<std::string, Introduced> introduced;  ///< by counter; a bounded number
   std::vector<Waiter> waiters;
   std::uint64_t next_waiter = 1;
 };

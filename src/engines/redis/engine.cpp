@@ -19,6 +19,7 @@
 #include "engines/redis/sovereign_lease_store.hpp"
 #include "engines/redis/syncguard_lease_store.hpp"
 #include "engines/redis/syncguard_options.hpp"
+#include "engines/redis/task_store.hpp"
 
 #include <holt/error.hpp>
 
@@ -116,7 +117,8 @@ struct Parts {
         changes(env, place, servers, keys),
         writes(env, place, keys, servers),
         leases(env, servers, writes, signals, keys),
-        records(servers, writes, keys) {}
+        records(servers, writes, keys),
+        tasks(env, servers, writes, signals, keys) {}
   /// Calls under way end here, while all they use is there.
   ~Parts() {
     changes.close();
@@ -134,6 +136,7 @@ struct Parts {
   DurableWrites writes;
   RedisLeaseStore leases;
   RedisRecordStore records;
+  RedisTaskStore tasks;
   std::unique_ptr<SyncguardParts> syncguard;       ///< with that layout
   std::unique_ptr<SovereignLeaseStore> sovereign;  ///< with that layout, for one election
   std::unique_ptr<PollParts> poll;                 ///< with that layout, for polling
@@ -212,6 +215,11 @@ class RedisEngine final : public Engine {
   SignalBus& signals() override {
     if (parts_->syncguard) return parts_->syncguard->signals;
     return parts_->signals;
+  }
+  /// A fleet's keys have no place for tasks.
+  [[nodiscard]] TaskStore* tasks() override {
+    bool const native = !parts_->syncguard && !parts_->sovereign && !parts_->poll;
+    return native ? &parts_->tasks : nullptr;
   }
   [[nodiscard]] Capabilities capabilities() const override {
     if (parts_->syncguard) return syncguard_capabilities();

@@ -76,6 +76,20 @@ void Keys::add_until(std::string_view name, ScriptCall& call) const {
   call.add(starts_[shard_of(name)], "u:", name);
 }
 
+std::string Keys::queue(std::string_view name) const {
+  return fmt::format("{}{{q:{}}}:", prefix_, name);
+}
+
+bool Keys::is_in_shard(std::string_view key) const {
+  constexpr std::size_t digits = 2;
+  auto const at = prefix_.size() + 1 + digits;
+  return key.starts_with(shards_prefix()) && key.size() > at && key[at] == '}';
+}
+
+std::string Keys::counter_beside(std::string_view key) {
+  return std::string(key.substr(0, key.find("}:") + 2)).append("c");
+}
+
 bool Keys::is_about_a_lease(std::string_view key) const {
   constexpr std::string_view shard = "{00}:";
   if (!key.starts_with(prefix_) || key.size() < prefix_.size() + shard.size() + 2) return false;

@@ -57,6 +57,14 @@ class Keys {
   [[nodiscard]] std::vector<std::string> all_names() const { return of_all("i"); }
   [[nodiscard]] std::vector<std::string> all_record_keys() const { return of_all("k"); }
 
+  /// What the keys of a queue of tasks begin with: scripts/task_keys.lua tells them all.
+  [[nodiscard]] std::string queue(std::string_view name) const;
+
+  /// Whether a key of this instance is in one of its shards, and not in a queue.
+  [[nodiscard]] bool is_in_shard(std::string_view key) const;
+  /// What numbers are drawn from in the shard or the queue that this key is in.
+  [[nodiscard]] static std::string counter_beside(std::string_view key);
+
   /// What every key of this instance begins with.
   [[nodiscard]] std::string shards_prefix() const { return prefix_ + "{"; }
   /// Whether one of them, lease or line, says something of a lease.

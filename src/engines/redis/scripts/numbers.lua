@@ -13,12 +13,12 @@ local function clock()
   return time[1] * 1000000 + time[2]
 end
 
--- The next number; false: they are used up. What does not exist starts at the clock, so
--- a flush cannot bring old numbers back.
-local function draw(counter, field)
-  local n = redis.call('HINCRBY', counter, field, 1)
-  if n == 1 then
-    n = clock()
+-- The next numbers of a counter, of which the first is answered; false: they are used up. What does
+-- not exist starts at the clock, so a flush cannot bring old numbers back.
+local function draw_some(counter, field, count)
+  local n = redis.call('HINCRBY', counter, field, count)
+  if n == count then
+    n = clock() + count - 1
     redis.call('HSET', counter, field, string.format('%.0f', n))
     -- It is this server's from the first number on, so that nobody takes it for another's.
     if not redis.call('HGET', counter, 'id') then
@@ -26,10 +26,16 @@ local function draw(counter, field)
       redis.call('HSET', counter, 'id', identity)
     end
   elseif n > last_number then
-    redis.call('HINCRBY', counter, field, -1)
+    redis.call('HINCRBY', counter, field, -count)
     return false
   end
-  return string.format('%.0f', n)
+  return n - count + 1
+end
+
+-- The next number, as text.
+local function draw(counter, field)
+  local n = draw_some(counter, field, 1)
+  return n and string.format('%.0f', n)
 end
 
 -- Another server than the one that drew the last numbers may not know them all: on to the clock. If

@@ -1,0 +1,121 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Purpose: claims as they are stored, and what ends them, for the scripts that know claims; they
+--          include it, after task_record.lua.
+
+-- Those that were looked at, by owner; false: there is none.
+local seen = {}
+local function claim_of(owner)
+  if seen[owner] ~= nil then return seen[owner] end
+  local row, claim = call('HGET', claims, owner), false
+  if row then
+    local fence, made, left, since, answered, worker, from =
+      match(row, '^(%d+) (%d+) (%d+) (%d+) (%d) (%d+)\n()')
+    claim = { fence = fence, made = tonumber(made), left = tonumber(left), since = since,
+              answered = answered, worker = sub(row, from, from + worker - 1),
+              said = sub(row, from + worker) }
+  end
+  seen[owner] = claim
+  return claim
+end
+
+local function write_claim(owner, claim)
+  call('HSET', claims, owner, claim.fence .. ' ' .. claim.made .. ' ' .. claim.left .. ' ' ..
+    claim.since .. ' ' .. claim.answered .. ' ' .. #claim.worker .. '\n' .. claim.worker ..
+    claim.said)
+end
+
+-- What has changed of claims. One with no tasks left stays as long as its answer is not known.
+local function write_claims()
+  for owner, claim in pairs(seen) do
+    if claim and claim.changed then
+      if claim.left == 0 and not claim.closed then
+        call('ZREM', ends, owner)
+        call('HDEL', claims, owner .. '#', owner .. 'x')
+      end
+      if claim.left == 0 and claim.answered == '1' then
+        call('HDEL', claims, owner)
+      else
+        write_claim(owner, claim)
+      end
+    end
+  end
+end
+
+-- The numbers of a claim's tasks that are still in it, and which of them are to be cancelled.
+local function tasks_in(owner)
+  local all, mine, cancelled = {}, {}, {}
+  for number in string.gmatch(call('HGET', claims, owner .. '#') or '', '%d+') do
+    all[#all + 1] = number
+  end
+  if #all == 0 then return mine, cancelled end
+  for i, holder in ipairs(call('HMGET', where, unpack(all))) do
+    if holder == owner or holder == owner .. '!' then
+      mine[#mine + 1] = all[i]
+      cancelled[all[i]] = holder ~= owner
+    end
+  end
+  return mine, cancelled
+end
+
+-- One task of a claim is handed in: the state that it is in then. outcome: c completed, f failed,
+-- r rejected, a again, u untouched.
+local function hand_in(number, claim, cancelled, outcome, delay, text)
+  local task = parse(call('HGET', tasks, number))
+  task.fence = claim.fence
+  claim.left, claim.changed = claim.left - 1, true
+  if outcome == 'c' then
+    task.attempt = task.attempt + 1
+    return finish('c', number, task, text)
+  end
+  if outcome == 'a' and task.returns >= most_returns then outcome = 'f' end
+  if cancelled then
+    if outcome == 'f' or outcome == 'r' then note_failure(number, task, claim, text) end
+    return finish('x', number, task)
+  end
+  if outcome == 'f' then return failed(number, task, claim, delay, text) end
+  if outcome == 'r' then
+    note_failure(number, task, claim, text)
+    return finish('d', number, task)
+  end
+  if outcome == 'a' then task.returns = task.returns + 1 end
+  call('HDEL', where, number)
+  return put_back(number, task, outcome == 'a' and delay or 0)
+end
+
+-- All that is left of a claim comes back as it was.
+local function give_back(owner)
+  local claim = claim_of(owner)
+  if not claim or claim.left == 0 then return end
+  local mine, cancelled = tasks_in(owner)
+  for _, number in ipairs(mine) do hand_in(number, claim, cancelled[number], 'u', 0, '') end
+  claim.left, claim.changed = 0, true
+end
+
+-- A claim has ended. Who was alone in it has failed; of many nobody knows which were started, so
+-- they come back at no cost and are alone from then on.
+local function take_back(owner)
+  local claim = claim_of(owner)
+  if not claim then
+    call('ZREM', ends, owner)
+    return 0
+  end
+  local mine, cancelled = tasks_in(owner)
+  for _, number in ipairs(mine) do
+    if claim.made == 1 then
+      hand_in(number, claim, cancelled[number], 'f', 0,
+              'the claim ended: its worker died, or could not renew it')
+    else
+      local task = parse(call('HGET', tasks, number))
+      task.fence = claim.fence
+      if cancelled[number] then
+        finish('x', number, task)
+      else
+        task.alone = '!'
+        call('HDEL', where, number)
+        put_back(number, task, 0)
+      end
+    end
+  end
+  claim.left, claim.changed = 0, true
+  return #mine
+end

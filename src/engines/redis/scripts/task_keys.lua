@@ -1,0 +1,104 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Purpose: what all scripts of tasks share; they include it, after numbers.lua. Each is given the
+--          first keys of these, which all are in the queue's slot:
+--   1 counter  hash    v the last task's number, n the last fence, id: numbers.lua
+--   2 kinds    hash    kind -> its lane, two hex digits
+--   3 tasks    hash    number -> record, as task_record.lua tells
+--   4 side     hash    number and p a large payload, f failures, g progress, d result; #dead how
+--                      many are dead; # and a block how many tasks are in it
+--   5 ready    zset    pending tasks in their order: lane, priority - 1 (a digit), number and then
+--                      '!' if it must be alone, or '+' and how many: so many numbers from this on.
+--                      All scores are 0. A range costs as much as one task.
+--   6 due      zset    scheduled tasks as they will be in ready, by the time (ms) that they wait for
+--   7 retry    zset    the same of tasks that were tried before
+--   8 unique   hash    unique key -> "number until_ms", until 0: as long as its task says
+--   9 periods  zset    unique keys with a time, by that
+--  10 idle     hash    inbox -> "until_ms want" and a newline and a kind for each; none: all kinds
+--  11 blocks   zset    blocks of a thousand numbers that have tasks: a number without its last three
+--                      digits, by itself
+--  12 where    hash    number -> the claim's owner, with '!' behind it if it is to be cancelled; or
+--                      "+state attempts fence ended_ms until_ms" of an ended one, state c, d or x,
+--                      attempts 1 if the record does not count the last one. A task that is neither
+--                      here nor in due or retry is pending.
+--  13 claims   hash    owner -> "fence made left since_ms answered worker_bytes\n", worker, answers;
+--                      owner and # -> its numbers; owner and x -> those to be cancelled
+--  14 ends     zset    owners by the end (ms) of their claims
+--  15 answers  zset    owners of exchanges by the time at which they are forgotten
+--  16 plain    list    numbers of tasks that ended without a result, '*' behind those with a side
+--  17 results  zset    numbers of tasks that ended with one, by the time until which they are kept
+-- All numbers have sixteen digits, as the clock they start from: their texts are in their order.
+local call, format, match, sub = redis.call, string.format, string.match, string.sub
+local counter, kinds, tasks, side, ready, due, retry, unique, periods, idle, blocks =
+  unpack(KEYS, 1, 11)
+
+local read_ms
+local function now_ms()
+  read_ms = read_ms or math.floor(clock() / 1000)
+  return read_ms
+end
+
+local function text_of(number) return format('%.0f', number) end
+
+-- A command with many words, in pieces that Lua can pass. `step`: what belongs together.
+local function call_with(words, step, ...)
+  local most = 3000 - 3000 % step
+  for from = 1, #words, most do
+    local piece, fixed = {}, { ... }
+    for i = 1, #fixed do piece[i] = fixed[i] end
+    for i = from, math.min(from + most - 1, #words) do piece[#piece + 1] = words[i] end
+    call(unpack(piece))
+  end
+end
+
+-- How many tasks came to each block, or went.
+local moved = {}
+local function note_block(number, by)
+  local block = sub(number, 1, -4)
+  moved[block] = (moved[block] or 0) + by
+end
+local function write_blocks()
+  for block, by in pairs(moved) do
+    local left = by ~= 0 and call('HINCRBY', side, '#' .. block, by)
+    if left and left <= 0 then
+      call('HDEL', side, '#' .. block)
+      call('ZREM', blocks, block)
+    elseif left == by then
+      call('ZADD', blocks, block, block)
+    end
+  end
+end
+
+-- How much of what there is (kind -> how many) a mark wants; that is taken off.
+local function served(mark, there)
+  local want = tonumber(match(mark, '^%d+ (%d+)'))
+  local all, wanted, found = not string.find(mark, '\n', 1, true), mark .. '\n', 0
+  for kind, count in pairs(there) do
+    if all or string.find(wanted, '\n' .. kind .. '\n', 1, true) then
+      local part = math.min(count, want - found)
+      there[kind] = count - part
+      found = found + part
+    end
+  end
+  return found
+end
+
+-- Tells idle workers of tasks, kind -> how many, until their wants are filled: each once.
+local function wake(there, channel, queue, except)
+  if not next(there) or call('EXISTS', idle) == 0 then return end
+  local marks = call('HGETALL', idle)
+  for i = 1, #marks, 2 do
+    local inbox, mark = marks[i], marks[i + 1]
+    if tonumber(match(mark, '^%d+')) <= now_ms() then
+      call('HDEL', idle, inbox)
+    elseif inbox ~= except and served(mark, there) > 0 then
+      call('HDEL', idle, inbox)
+      call('PUBLISH', channel .. inbox, 'work\n' .. queue)
+    end
+  end
+end
+
+-- Whether nothing that waits is due before this time.
+local function is_first(time)
+  local before = '(' .. text_of(time)
+  return call('ZCOUNT', due, '-inf', before) + call('ZCOUNT', retry, '-inf', before) == 0
+end

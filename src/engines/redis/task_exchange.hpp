@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// One exchange with a queue as a call of scripts/task_exchange.lua, and what comes of it. No I/O.
+
+#include "contracts/task_store.hpp"
+#include "engines/redis/queue_calls.hpp"
+#include "engines/redis/reply.hpp"
+
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+namespace holt::redis {
+
+/// The request lives as long as this.
+class TaskExchange {
+ public:
+  explicit TaskExchange(ClaimRequest const& request);
+
+  [[nodiscard]] ScriptCall call(QueueCalls const& calls, std::string_view identity) const;
+  [[nodiscard]] Claimed claimed(ReplyView const& answer) const;
+
+ private:
+  /// What is handed in to one claim, by index: completed without a result, and all others.
+  struct Group {
+    TaskFinish const* first;
+    std::vector<std::size_t> plain;
+    std::vector<std::size_t> others;
+  };
+  [[nodiscard]] Group& group_of(TaskFinish const& finish);
+  [[nodiscard]] std::size_t words() const;
+  void add_group(Group const& group, ScriptCall& call) const;
+  void tell_finishes(std::string_view letters, Claimed& claimed) const;
+
+  ClaimRequest const& request_;
+  std::vector<Group> groups_;
+};
+
+}  // namespace holt::redis
