@@ -114,7 +114,7 @@ class Replica {
   Instant write_at_;           ///< when to write it again
   bool running_ = false;
   bool waits_for_workspace_ = false;
-  bool untold_ = false;  ///< a release did not reach the store
+  bool untold_ = false;                                ///< a release did not reach the store
   InstanceEventKind told_ = InstanceEventKind::ended;  ///< the last of leading, following, trouble
   std::string rival_;                                  ///< another run that has our name
 
