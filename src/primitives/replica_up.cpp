@@ -14,8 +14,10 @@ namespace {
 
 /// How many names default-N in a row may be taken by hand.
 constexpr std::uint32_t most_numbers = 100;
-/// Those who come up in one folder do so one after the other; each takes some milliseconds.
-constexpr std::chrono::seconds turn_ttl{10};
+/// Those who come up in one folder do so one after the other; each takes some milliseconds. How
+/// long one that dies may hold up the others: as long as its name, between these.
+constexpr std::chrono::seconds shortest_turn{1};
+constexpr std::chrono::seconds longest_turn{10};
 constexpr std::chrono::seconds turn_wait{30};
 /// How often a name may change hands while we decide whether to take it or to join.
 constexpr int most_tries = 16;
@@ -52,7 +54,8 @@ LockRequest Replica::request(Name name) const {
 asio::awaitable<Replica::Refusal> Replica::up() {
   auto const& about = charter_.about;
   locks_.listen();
-  LockRequest turn(up_lease(about.hostname, about.workspace_path), turn_ttl);
+  LockRequest turn(up_lease(about.hostname, about.workspace_path),
+                   std::clamp<Nanos>(charter_.ttl, shortest_turn, longest_turn));
   turn.wait = true;
   turn.patience = charter_.patience;
   turn.give_up = env_.now() + std::max<Nanos>(turn_wait, charter_.patience);
