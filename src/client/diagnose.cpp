@@ -153,7 +153,8 @@ std::vector<Finding> diagnose(std::string_view url, OpenOptions open_options,
         client::timeout_finding(timeout, options.ttl), client::descriptors_finding()};
   };
   try {
-    auto findings = open(url, open_options).diagnose(options);
+    auto holt = open(url, open_options);
+    auto findings = holt.diagnose(options);
     if (auto found = client::register_finding(url, open_options)) {
       findings.push_back(std::move(*found));
     }
