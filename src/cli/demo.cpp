@@ -148,7 +148,7 @@ int demo(CommandLine& line) {
 constinit Command const demo_command{
     .words = "demo",
     .synopsis = "[options]",
-    .summary = "See an instance, locks, fences, an election and polling at work, in twelve seconds",
+    .summary = "See an instance, locks, an election and polling at work, in twelve seconds",
     .examples = "  holt demo\n",
     .details =
         "Starts five worker processes on a store of their own, in a temporary folder, and\n"
