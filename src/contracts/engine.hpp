@@ -7,6 +7,7 @@
 #include "contracts/lease_store.hpp"
 #include "contracts/record_store.hpp"
 #include "contracts/signal_bus.hpp"
+#include "contracts/task_store.hpp"
 
 #include <holt/capabilities.hpp>
 #include <holt/diagnosis.hpp>
@@ -39,6 +40,9 @@ class Engine {
   [[nodiscard]] virtual LeaseStore& leases() = 0;
   [[nodiscard]] virtual RecordStore& records() = 0;
   [[nodiscard]] virtual SignalBus& signals() = 0;
+  /// Null: this layout has no place for tasks. What tasks need (a file, tables, a connection) is
+  /// opened by the first call of one of its methods; asking for the store alone costs nothing.
+  [[nodiscard]] virtual TaskStore* tasks() { return nullptr; }
   [[nodiscard]] virtual Capabilities capabilities() const = 0;
 
   /// The URL for people: canonical, without secrets.

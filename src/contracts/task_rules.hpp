@@ -3,6 +3,7 @@
 // What every engine refuses of tasks before any I/O: each throws InvalidArgument with what would be
 // right.
 
+#include "base/queue_name.hpp"
 #include "contracts/input_rules.hpp"
 #include "contracts/task_store.hpp"
 
@@ -10,7 +11,7 @@
 #include <holt/name.hpp>
 #include <holt/task.hpp>
 
-#include <algorithm>
+#include <charconv>
 #include <cstdint>
 #include <set>
 #include <string>
@@ -55,17 +56,7 @@ inline void name(std::string_view what, std::string const& text, std::size_t mos
 }  // namespace task_rules
 
 inline void check_queue(std::string_view queue) {
-  constexpr auto letter = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-  };
-  constexpr auto other = [](char c) { return c == '.' || c == '_' || c == '-'; };
-  task_rules::at_most("a queue's name", queue.size(), task_limits::queue_bytes);
-  bool const right = !queue.empty() && letter(queue.front()) &&
-                     std::ranges::all_of(queue, [&](char c) { return letter(c) || other(c); });
-  if (right) return;
-  throw InvalidArgument(
-      "a queue's name is made of letters, digits, '.', '_' and '-', and begins with a letter or "
-      "digit");
+  if (!is_queue_name(queue)) throw InvalidArgument(std::string(queue_name_rule));
 }
 
 inline void check_kind(std::string const& kind) {
@@ -162,6 +153,19 @@ inline void check_renewals(std::vector<ClaimRenewal> const& renewals) {
       task_rules::at_most("progress", note.text.size(), task_limits::progress_bytes);
     }
   }
+}
+
+/// Where a page of a listing starts: behind this number. Cursors are numbers as text.
+[[nodiscard]] inline std::uint64_t check_task_page(std::string_view queue, TaskFilter const& filter,
+                                                   std::string_view cursor, std::uint32_t limit) {
+  check_queue(queue);
+  if (!filter.kind.empty()) check_kind(filter.kind);
+  check_page_size(limit);
+  std::uint64_t after = 0;
+  auto const* const end = cursor.data() + cursor.size();
+  auto const [rest, error] = std::from_chars(cursor.data(), end, after);
+  if (cursor.empty() || (error == std::errc() && rest == end)) return after;
+  throw InvalidArgument("a cursor of a listing of tasks is what the page before answered as next");
 }
 
 }  // namespace holt

@@ -116,7 +116,9 @@ struct Claimed {
   /// refused.
   std::vector<std::expected<TaskState, Lost>> finishes;
   /// Less than `want` came: ask again by then, woken or not. Until the next task of these kinds is
-  /// due or the next claim of the queue ends; at most idle_for, or a minute without it.
+  /// due or the next claim of the queue ends; at most idle_for, or a minute without it. At once
+  /// (above zero, at most 100 ms) when there is more, which did not fit or must be alone; then
+  /// nobody is marked idle.
   Nanos ask_again{};
   /// Others idle for one of these kinds: who holds tasks that were not started should give them
   /// back.
@@ -192,8 +194,8 @@ class TaskStore {
   ///   - completed: completed, be it cancelled meanwhile or not. The result is kept.
   ///   - failed: retrying after `delay`, or dead when that was the last attempt. rejected: dead.
   ///   - again: retrying after `delay`; attempt as before, returns + 1. From task_limits::returns
-  ///   on
-  ///     it is as failed.
+  ///     on it is as failed.
+  ///   - A delay of zero: pending at once, which is also the answer.
   ///   - untouched: pending, attempt as before, in its old place among its queue and priority.
   ///   - After a cancel all but completed are cancelled.
   /// - Taking back: each unfinished task of a claim that has ended is cancelled if that was asked;
@@ -202,10 +204,9 @@ class TaskStore {
   ///   many it is not known which was started, and one that kills its worker must not take the
   ///   others with it.)
   /// - Claiming: pending tasks of the kinds, by priority, then number; at most `want` and
-  /// max_bytes;
-  ///   a task that must be alone comes alone. Nobody else has them, and nobody gets them while the
-  ///   claim lasts: ttl from now by the engine's clock. Each counts as an attempt from then on;
-  ///   what comes back at no cost is counted off again in the step that brings it back.
+  ///   max_bytes; a task that must be alone comes alone. Nobody else has them, and nobody gets them
+  ///   while the claim lasts: ttl from now by the engine's clock. Each counts as an attempt from
+  ///   then on; what comes back at no cost is counted off again in the step that brings it back.
   /// - The fence is drawn after the tasks are locked, is above that of every claim answered before
   ///   it in the queue, and was never handed out before, also when that claim was lost in a crash.
   /// - The same owner again: nothing is done; the same answer, as long as it is not said to be
@@ -215,6 +216,9 @@ class TaskStore {
   ///   idle_for is over, it is woken, or it asks again; written in the same step. Waking is
   ///   Signal{topic::work, queue} to the inbox, once; from then on it is not idle. Who hears it
   ///   asks again. A store where an add and this can miss each other answers a short ask_again.
+  ///   An exchange that wants nothing leaves the mark as it is.
+  /// - Tasks that a step brings back to pending and does not claim itself wake idle workers, but
+  ///   not its own inbox, as added ones do.
   virtual asio::awaitable<Claimed> claim(ClaimRequest request, Instant deadline) = 0;
 
   /// Moves each claim's end to now + ttl, never back, and stores the progress, if the claim is this

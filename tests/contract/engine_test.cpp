@@ -19,7 +19,8 @@ Client::Client(TestStore& store, std::string const& instance)
     signals_.push_back(signal);
     changed_.notify_all();
   };
-  for (auto const topic : {topic::offer, topic::near, topic::check}) {
+  for (auto const topic : {topic::offer, topic::near, topic::check, topic::work, topic::task_check,
+                           topic::task_ended}) {
     subscriptions_.push_back(engine_->signals().subscribe(std::string(topic), record));
   }
   engine_->signals().listen();
@@ -104,17 +105,23 @@ void Client::take_away_start(LeaseInfo& lease) const {
 
 bool Client::hears(std::string_view topic, std::string_view text) {
   std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, 5s, [&] {
-    return std::ranges::any_of(signals_, [&](Signal const& signal) {
-      return signal.topic == topic && signal.text == text;
-    });
-  });
+  return changed_.wait_for(lock, 5s, [&] { return count(topic, text) > 0; });
 }
 
 bool Client::heard(std::string_view topic, std::string_view text) {
+  return times_heard(topic, text) > 0;
+}
+
+std::size_t Client::times_heard(std::string_view topic, std::string_view text) {
   std::scoped_lock const lock(mutex_);
-  return std::ranges::any_of(
-      signals_, [&](Signal const& signal) { return signal.topic == topic && signal.text == text; });
+  return count(topic, text);
+}
+
+std::size_t Client::count(std::string_view topic, std::string_view text) const {
+  auto const same = [&](Signal const& signal) {
+    return signal.topic == topic && signal.text == text;
+  };
+  return static_cast<std::size_t>(std::ranges::count_if(signals_, same));
 }
 
 void EngineTest::SetUp() {

@@ -79,11 +79,14 @@ class Client {
   bool hears(std::string_view topic, std::string_view text);
   /// Whether it has come until now.
   bool heard(std::string_view topic, std::string_view text);
+  /// How often it has come until now.
+  std::size_t times_heard(std::string_view topic, std::string_view text);
 
   [[nodiscard]] Instant deadline() { return env_.now() + 5s; }
 
  private:
   void take_away_start(LeaseInfo& lease) const;
+  std::size_t count(std::string_view topic, std::string_view text) const;  // with the mutex
 
   Env& env_;
   std::string const start_;

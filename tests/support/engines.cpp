@@ -53,7 +53,15 @@ std::vector<Exclusion> not_on_a_cluster() {
 constexpr auto every_command = std::to_array<std::string_view>(
     {"LeaseAcquire", "LeaseRenew", "LeaseRelease", "LeaseBreak", "LeaseLine", "LeaseListing",
      "RecordVersions", "RecordErase", "RecordListing", "RecordCounters", "SignalTest",
-     "EngineWatch"});
+     "EngineWatch", "TaskAdd", "TaskClaim", "TaskRenewal", "TaskCancel", "TaskListing"});
+
+/// Those whose Engine::tasks() is not null; TaskStores.AreWhereTheSuitesThink holds it in place.
+constexpr auto with_tasks = std::to_array<std::string_view>({"sqlite", "module"});
+
+void leave_out_those_without_tasks(std::string_view suite, std::vector<EngineUnderTest>& engines) {
+  if (!suite.starts_with("Task") || suite == "TaskStores") return;
+  std::erase_if(engines, [](auto const& engine) { return !has_tasks(engine.name); });
+}
 
 /// Suites in which keys of the register are written that are in other slots than its leases.
 constexpr auto across_slots = std::to_array<std::string_view>(
@@ -72,6 +80,10 @@ void use_built_modules() { ::setenv("HOLT_ENGINE_PATH", HOLT_TEST_MODULES, 1); }
 std::string_view EngineUnderTest::excluded(std::string_view tests) const {
   auto const found = std::ranges::find(exclusions, tests, &Exclusion::tests);
   return found == exclusions.end() ? std::string_view() : found->why;
+}
+
+bool has_tasks(std::string_view engine) {
+  return std::ranges::find(with_tasks, engine) != with_tasks.end();
 }
 
 std::vector<EngineUnderTest> engines_under_test(std::string_view suite) {
@@ -100,6 +112,7 @@ std::vector<EngineUnderTest> engines_under_test(std::string_view suite) {
   }
   auto const whole = std::string(suite) + ".*";
   std::erase_if(engines, [&](auto const& engine) { return !engine.excluded(whole).empty(); });
+  leave_out_those_without_tasks(suite, engines);
   return engines;
 }
 
@@ -116,6 +129,7 @@ std::vector<EngineUnderTest> stores_under_test(std::string_view suite) {
   if (std::ranges::find(across_slots, suite) != across_slots.end()) {
     stores.push_back({"redis_cluster_instances", make<RedisClusterInstancesTestStore>});
   }
+  leave_out_those_without_tasks(suite, stores);
   return stores;
 }
 

@@ -33,7 +33,9 @@ class TestEnv final : public Env {
   void reboot(std::string boot_id) { boot_id_ = std::move(boot_id); }
 
   [[nodiscard]] Instant now() const override { return real_.now() + offset(); }
-  [[nodiscard]] std::chrono::system_clock::time_point wall() const override { return real_.wall(); }
+  [[nodiscard]] std::chrono::system_clock::time_point wall() const override {
+    return real_.wall() + offset();
+  }
   std::uint64_t random() override { return real_.random(); }
   [[nodiscard]] std::string boot_id() const override {
     return boot_id_ ? *boot_id_ : real_.boot_id();
@@ -108,7 +110,11 @@ struct EngineUnderTest {
   friend void PrintTo(EngineUnderTest const& engine, std::ostream* out);
 };
 
-/// Those that are held to the suite, at least to some of it.
+/// Whether the engine under test of this name keeps tasks.
+[[nodiscard]] bool has_tasks(std::string_view engine);
+
+/// Those that are held to the suite, at least to some of it. Suites called Task... are left to
+/// those that keep tasks.
 [[nodiscard]] std::vector<EngineUnderTest> engines_under_test(std::string_view suite);
 /// These, and every other way to run or to reach their servers.
 [[nodiscard]] std::vector<EngineUnderTest> stores_under_test(std::string_view suite);
