@@ -32,10 +32,11 @@ function(holt_library_from name sources)
   target_link_libraries(${name} ${kind} ${ARGN})
 endfunction()
 
-# holt_embed_sql(<target> <engine>): makes <engine>_sql.hpp from sql/*.sql and migrations/*.sql of
-# the current folder, for <target> to include. tools/embed.py says what is in it.
+# holt_embed_sql(<target> <engine>): makes <engine>_sql.hpp from sql/*.sql, migrations/*.sql and
+# *_migrations/*.sql of the current folder, for <target> to include. tools/embed.py says what is in
+# it.
 function(holt_embed_sql target engine)
-  holt_embed(${target} ${engine} sql "sql/*.sql" "migrations/*.sql")
+  holt_embed(${target} ${engine} sql "sql/*.sql" "migrations/*.sql" "*_migrations/*.sql")
 endfunction()
 
 # holt_embed_scripts(<target> <engine>): the same with <engine>_scripts.hpp from scripts/*.lua.

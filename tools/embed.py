@@ -4,7 +4,8 @@
 
 sql/lease_acquire.sql becomes `holt::<engine>::sql::lease_acquire`, a std::string_view.
 migrations/NNN_name.sql become `holt::<engine>::migrations`, an array of {number, name, text} in
-the order of their numbers, which must be 1, 2, 3 and so on without a gap.
+the order of their numbers, which must be 1, 2, 3 and so on without a gap. A folder x_migrations
+becomes `x_migrations`, for another database of the same engine.
 scripts/acquire.lua becomes `holt::<engine>::scripts::acquire`, a Script {name, text, sha} with the
 SHA-1 that Redis knows it by. A line `-- include FILE` stands for that file of the same folder,
 which becomes no script itself.
@@ -37,11 +38,14 @@ struct Migration {{
   std::string_view text;
 }};
 
-inline constexpr std::array<Migration, {count}> migrations{{{{
+{migrations}
+}}  // namespace holt::{engine}
+"""
+
+MIGRATIONS = """\
+inline constexpr std::array<Migration, {count}> {folder}{{{{
 {migrations}
 }}}};
-
-}}  // namespace holt::{engine}
 """
 
 
@@ -127,18 +131,24 @@ def scripts_header(engine: str, files: list[pathlib.Path]) -> str:
     return SCRIPTS_HEADER.format(engine=engine, scripts="\n".join(scripts))
 
 
+def migrations_of(folder: str, files: list[pathlib.Path]) -> str:
+    numbered = [f for f in files if f.parent.name == folder]
+    migrations = [migration(f, i) for i, f in enumerate(numbered, start=1)]
+    return MIGRATIONS.format(
+        folder=folder, count=len(migrations), migrations="\n".join(migrations)
+    )
+
+
 def header(engine: str, files: list[pathlib.Path]) -> str:
     files = sorted(files)
     if any(f.suffix == ".lua" for f in files):
         return scripts_header(engine, files)
     queries = [query(f) for f in files if f.parent.name == "sql"]
-    numbered = [f for f in files if f.parent.name == "migrations"]
-    migrations = [migration(f, i) for i, f in enumerate(numbered, start=1)]
+    folders = {"migrations"} | {f.parent.name for f in files if f.parent.name != "sql"}
     return HEADER.format(
         engine=engine,
         queries="\n".join(queries),
-        count=len(migrations),
-        migrations="\n".join(migrations),
+        migrations="\n".join(migrations_of(folder, files) for folder in sorted(folders)),
     )
 
 
@@ -159,6 +169,11 @@ class EmbedTest(unittest.TestCase):
         text = self.embed({"migrations/002_b.sql": "B", "migrations/001_a.sql": "A"})
         self.assertIn("std::array<Migration, 2>", text)
         self.assertLess(text.index('{1, "a", '), text.index('{2, "b", '))
+
+    def test_another_folder_of_migrations_has_its_own_numbers(self):
+        text = self.embed({"migrations/001_a.sql": "A", "task_migrations/001_b.sql": "B"})
+        self.assertIn('std::array<Migration, 1> migrations{{\n  {1, "a", ', text)
+        self.assertIn('std::array<Migration, 1> task_migrations{{\n  {1, "b", ', text)
 
     def test_a_gap_between_migrations_is_refused(self):
         with self.assertRaises(EmbedError):

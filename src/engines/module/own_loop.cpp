@@ -2,16 +2,16 @@
 #include "engines/module/own_loop.hpp"
 
 #include "contracts/home.hpp"
+#include "engines/module/at_loop.hpp"
+#include "engines/module/tasks_on_loop.hpp"
 #include "env/blocking_loop.hpp"
 #include "env/shared_loop.hpp"
 
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -62,25 +62,6 @@ class ModuleEnv final : public Env {
   BlockingLoop blocking_;
   std::shared_ptr<Timers> timers_ = std::make_shared<Timers>();
 };
-
-/// Runs `work` on `loop`; the result arrives on the awaiting coroutine's executor.
-template <class T>
-asio::awaitable<T> on(asio::any_io_executor loop, asio::awaitable<T> work) {
-  return asio::co_spawn(std::move(loop), std::move(work), asio::use_awaitable);
-}
-
-/// The same; who is there already just goes on.
-template <class T>
-asio::awaitable<T> at(SharedLoop& loop, asio::awaitable<T> work) {
-  auto const here = co_await asio::this_coro::executor;
-  std::shared_ptr<void> attention;
-  if (here != loop.executor()) {
-    attention = loop.attention();
-    work = on(loop.executor(), std::move(work));
-  }
-  T result = co_await std::move(work);
-  co_return result;
-}
 
 class LeasesOnLoop final : public LeaseStore {
  public:
@@ -271,7 +252,9 @@ class EngineOnOwnLoop final : public Engine, public Home {
         inner_(open(env_, options)),
         leases_(inner_->leases(), env_.loop()),
         records_(inner_->records(), env_.loop()),
-        signals_(inner_->signals(), env_.loop()) {}
+        signals_(inner_->signals(), env_.loop()) {
+    if (auto* const tasks = inner_->tasks()) tasks_.emplace(*tasks, env_.loop());
+  }
   ~EngineOnOwnLoop() override {
     attention_ = env_.loop().attention();
     close_gone();
@@ -282,6 +265,7 @@ class EngineOnOwnLoop final : public Engine, public Home {
   LeaseStore& leases() override { return leases_; }
   RecordStore& records() override { return records_; }
   SignalBus& signals() override { return signals_; }
+  TaskStore* tasks() override { return tasks_ ? &*tasks_ : nullptr; }
   [[nodiscard]] Capabilities capabilities() const override { return inner_->capabilities(); }
   [[nodiscard]] std::string const& url() const override { return inner_->url(); }
 
@@ -325,6 +309,7 @@ class EngineOnOwnLoop final : public Engine, public Home {
   LeasesOnLoop leases_;
   RecordsOnLoop records_;
   SignalsFromLoop signals_;
+  std::optional<TasksOnLoop> tasks_;
   std::shared_ptr<Handed<std::string>> gone_;
 };
 

@@ -72,6 +72,18 @@ class Connection {
   int log_pages_ = 0;
 };
 
+/// While it lives, all that the connection reads is of one moment. For who only reads.
+class Snapshot {
+ public:
+  explicit Snapshot(Connection& store) : store_(store) { store_.execute("BEGIN"); }
+  ~Snapshot() { store_.rollback(); }
+  Snapshot(Snapshot const&) = delete;
+  Snapshot& operator=(Snapshot const&) = delete;
+
+ private:
+  Connection& store_;
+};
+
 /// Bytes that are stored as a BLOB.
 struct Blob {
   std::string_view bytes;

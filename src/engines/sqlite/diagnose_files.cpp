@@ -49,8 +49,10 @@ struct Modes {
 
 /// Everything of the store that there is now, the folder first.
 std::vector<std::string> parts_of(Place const& place) {
-  return {folder_of(place.path), place.path,   place.path + "-wal",
-          place.path + "-shm",   place.gate(), place.inbox()};
+  auto const tasks = place.tasks();
+  return {folder_of(place.path), place.path,    place.path + "-wal", place.path + "-shm",
+          place.gate(),          place.inbox(), tasks.path,          tasks.path + "-wal",
+          tasks.path + "-shm",   tasks.gate()};
 }
 
 Modes modes_of(Place const& place) {

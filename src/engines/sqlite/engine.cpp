@@ -11,6 +11,8 @@
 #include "engines/sqlite/schema.hpp"
 #include "engines/sqlite/signal_bus.hpp"
 #include "engines/sqlite/store_file.hpp"
+#include "engines/sqlite/task_file.hpp"
+#include "engines/sqlite/task_store.hpp"
 #include "engines/sqlite/writer.hpp"
 #include "sqlite_sql.hpp"
 
@@ -55,7 +57,10 @@ struct Parts {
         reader(env, file),
         signals(env, file, place, instance),
         leases(env, writer, reader, signals, instance),
-        records(env, [this]() -> Writer& { return durable_writer.get(); }, reader, instance) {}
+        records(
+            env, [this]() -> Writer& { return durable_writer.get(); }, reader, instance),
+        task_file(env, place),
+        tasks(env, task_file, signals, instance) {}
 
   StoreFile file;
   Writer writer;
@@ -64,6 +69,8 @@ struct Parts {
   SqliteSignalBus signals;
   SqliteLeaseStore leases;
   SqliteRecordStore records;
+  TaskFile task_file;
+  SqliteTaskStore tasks;
 };
 
 class SqliteEngine final : public Engine {
@@ -86,6 +93,7 @@ class SqliteEngine final : public Engine {
   LeaseStore& leases() override { return parts_->leases; }
   RecordStore& records() override { return parts_->records; }
   SignalBus& signals() override { return parts_->signals; }
+  TaskStore* tasks() override { return &parts_->tasks; }
   [[nodiscard]] Capabilities capabilities() const override {
     return {.fencing = true,
             .time = TimeAuthority::host,

@@ -186,6 +186,19 @@ int open_beside(std::string const& path, std::string const& like) {
   return fd;
 }
 
+/// As make_file().
+void make_beside(std::string const& path, std::string const& like) {
+  auto const store = stat_of(like);
+  int const fd =
+      ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, file_mode);
+  if (fd < 0) {
+    if (errno == EEXIST) return;
+    throw system_error(errno, opening, "cannot make", path);
+  }
+  make_like(fd, store, mode_of(store));
+  ::close(fd);
+}
+
 int open_folder_beside(std::string const& path, std::string const& like) {
   auto const store = stat_of(like);
   bool const made = ::mkdir(path.c_str(), folder_mode) == 0;

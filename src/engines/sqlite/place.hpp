@@ -3,7 +3,8 @@
 // Where the embedded store is: from the URL to a file that exists, with the right permissions, on a
 // file system whose locks and shared memory can be trusted.
 // Beside the file <path> stand <path>-wal, <path>-shm (SQLite's), <path>.gate (the order of
-// writers) and <path>.inbox/ (the sockets of those who listen).
+// writers), <path>.inbox/ (the sockets of those who listen) and <path>-tasks (a second file, with
+// the same beside it but for the inbox).
 
 #include <sys/types.h>
 
@@ -24,6 +25,8 @@ struct Place {
 
   [[nodiscard]] std::string gate() const { return path + ".gate"; }
   [[nodiscard]] std::string inbox() const { return path + ".inbox"; }
+  /// Where the tasks of this store are: always on the disk before they are answered.
+  [[nodiscard]] Place tasks() const { return {path + "-tasks", Sync::full, migrate}; }
   /// Canonical, for people: `sqlite:///path?sync=full`.
   [[nodiscard]] std::string url() const;
 };
@@ -54,6 +57,10 @@ void check_file_system(std::string const& folder, FileSystemKind const& kind);
 /// Opens `path`, making it with the permissions and the owner of the store's file `like` when it is
 /// not there. The descriptor is closed on exec. Throws EngineError.
 [[nodiscard]] int open_beside(std::string const& path, std::string const& like);
+
+/// Makes the file `path` with the permissions and the owner of the store's file `like`, if it is
+/// not there; one that is there is not touched. Throws EngineError.
+void make_beside(std::string const& path, std::string const& like);
 
 /// Makes the folder `path` for those who may use the store's file `like`, if it is not there, and
 /// opens it. Throws EngineError.

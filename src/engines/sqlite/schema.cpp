@@ -19,14 +19,17 @@ namespace {
 
 constexpr std::string_view opening = "open";
 constexpr auto patience = std::chrono::seconds(5);
-constexpr std::int64_t our_version = migrations.back().number;
+constexpr int task_application_id = 0x486F6C54;  // "HolT"
+
+std::int64_t version_of(Schema const& schema) { return schema.migrations.back().number; }
 
 std::int64_t number(Connection& store, std::string_view query) {
   Query row(store, query);
   return row.next() ? row.integer(0) : 0;
 }
 
-void check_version(Meta const& meta, Place const& place) {
+void check_version(Meta const& meta, Place const& place, Schema const& schema) {
+  auto const our_version = version_of(schema);
   if (meta.min_reader <= our_version) return;
   throw store_error(ErrorCode::invalid_argument, opening,
                     fmt::format("the store {} has format {}, which needs a Holt that knows format "
@@ -36,12 +39,12 @@ void check_version(Meta const& meta, Place const& place) {
 }
 
 /// A file without our tables may only become a store if nobody else put anything into it.
-void check_unused(Connection& store, Place const& place) {
+void check_unused(Connection& store, Place const& place, Schema const& schema) {
   constexpr std::string_view application_query = "PRAGMA application_id";
   auto const application = number(store, application_query);
   bool const empty = number(store, sql::meta_is_empty) == 0;
   if (application == 0 && empty) return;
-  if (application == application_id) {
+  if (application == schema.application) {
     throw store_error(ErrorCode::internal, opening,
                       fmt::format("the store {} is damaged: its tables are missing", place.path),
                       "move the file and its -wal and -shm away and open again");
@@ -54,17 +57,17 @@ void check_unused(Connection& store, Place const& place) {
 }
 
 /// With migrate=no. `found`: 0 when there is no store.
-[[noreturn]] void refuse_to_migrate(Place const& place, std::int64_t found) {
+[[noreturn]] void refuse_to_migrate(Place const& place, std::int64_t found, std::int64_t needed) {
   throw store_error(ErrorCode::invalid_argument, opening,
                     found == 0 ? fmt::format("there is no store at {}", place.path)
                                : fmt::format("the store {} has format {}, and this Holt needs {}",
-                                             place.path, found, our_version),
+                                             place.path, found, needed),
                     "run `holt migrate` first: migrate=no in the address leaves it to that");
 }
 
-void migrate(Connection& store, std::int64_t from) {
-  if (from == 0) store.execute(fmt::format("PRAGMA application_id = {}", application_id));
-  for (auto const& migration : migrations) {
+void migrate(Connection& store, Schema const& schema, std::int64_t from) {
+  if (from == 0) store.execute(fmt::format("PRAGMA application_id = {}", schema.application));
+  for (auto const& migration : schema.migrations) {
     if (migration.number > from) store.execute(std::string(migration.text));
   }
 }
@@ -77,13 +80,14 @@ std::map<std::string, std::set<std::string>> columns(Connection& store) {
   return tables;
 }
 
-void enter_boot(Connection& store, std::string const& boot_id) {
-  store.execute(std::string(sql::boot_forget));
-  Query(store, sql::boot_store, boot_id).run();
+void enter_boot(Connection& store, Schema const& schema, std::string const& boot_id) {
+  store.execute(std::string(schema.forget_boot));
+  Query(store, schema.store_boot, boot_id).run();
 }
 
 /// With the gate: what is decided here was read again inside the transaction.
-void bring_up(Connection& store, Place const& place, std::string const& boot_id) {
+void bring_up(Connection& store, Place const& place, Schema const& schema,
+              std::string const& boot_id) {
   if (!store.begin()) {
     auto const blocker = write_blocker(place.path);
     throw store_error(
@@ -92,22 +96,23 @@ void bring_up(Connection& store, Place const& place, std::string const& boot_id)
                     blocker.who.empty() ? "another program keeps it locked" : blocker.who),
         blocker.hint);
   }
-  auto const before = read_meta(store);
+  auto const before = read_meta(store, schema);
   if (before) {
-    check_version(*before, place);
+    check_version(*before, place, schema);
   } else {
-    check_unused(store, place);
+    check_unused(store, place, schema);
   }
-  if (!before || before->version < our_version) {
-    if (!place.migrate) refuse_to_migrate(place, before ? before->version : 0);
-    migrate(store, before ? before->version : 0);
+  auto const found = before ? before->version : 0;
+  if (found < version_of(schema)) {
+    if (!place.migrate) refuse_to_migrate(place, found, version_of(schema));
+    migrate(store, schema, found);
   }
-  auto const meta = read_meta(store);
-  if (meta && meta->boot_id != boot_id) enter_boot(store, boot_id);
+  auto const meta = read_meta(store, schema);
+  if (meta && meta->boot_id != boot_id) enter_boot(store, schema, boot_id);
   store.commit();
 }
 
-void pass_gate(Env& env, Connection& store, Place const& place, std::string const& boot_id) {
+void pass_gate(Env& env, Connection& store, Place const& place, Schema const& schema) {
   Gate gate(place.gate(), place.path);
   if (!gate.lock(patience)) {
     auto const blocker = gate_blocker(gate.path());
@@ -119,11 +124,11 @@ void pass_gate(Env& env, Connection& store, Place const& place, std::string cons
   }
   try {
     store.wait_for_locks_until(env.now() + patience);
-    if (!read_meta(store)) check_unused(store, place);
+    if (!read_meta(store, schema)) check_unused(store, place, schema);
     store.execute("PRAGMA journal_mode = WAL");
     // A power cut must not take a boot's step back: the next would raise the same fences again.
     store.execute("PRAGMA synchronous = FULL");
-    bring_up(store, place, boot_id);
+    bring_up(store, place, schema, env.boot_id());
     if (place.sync == Sync::normal) store.execute("PRAGMA synchronous = NORMAL");
   } catch (...) {
     store.rollback();
@@ -134,16 +139,26 @@ void pass_gate(Env& env, Connection& store, Place const& place, std::string cons
 }
 
 /// Whether there is nothing to do. (In WAL mode a read has just made the -shm file.)
-bool is_ready(std::optional<Meta> const& meta, Place const& place, std::string const& boot_id) {
-  return meta && meta->version >= our_version && meta->boot_id == boot_id &&
+bool is_ready(std::optional<Meta> const& meta, Place const& place, Schema const& schema,
+              std::string const& boot_id) {
+  return meta && meta->version >= version_of(schema) && meta->boot_id == boot_id &&
          FileIdentity::of(place.path + "-shm").inode != 0;
 }
 
 }  // namespace
 
-std::optional<Meta> read_meta(Connection& store) {
+Schema store_schema() noexcept {
+  return {application_id, migrations, sql::meta_read, sql::boot_forget, sql::boot_store};
+}
+
+Schema task_schema() noexcept {
+  return {task_application_id, task_migrations, sql::task_meta_read, sql::task_boot_forget,
+          sql::task_boot_store};
+}
+
+std::optional<Meta> read_meta(Connection& store, Schema const& schema) {
   try {
-    Query row(store, sql::meta_read);
+    Query row(store, schema.read_meta);
     if (!row.next()) return std::nullopt;
     return Meta{row.integer(0), row.integer(1), std::string(row.text(2))};
   } catch (DatabaseError const& error) {
@@ -152,12 +167,12 @@ std::optional<Meta> read_meta(Connection& store) {
   }
 }
 
-std::int64_t known_format() noexcept { return our_version; }
+std::int64_t known_format() noexcept { return version_of(store_schema()); }
 
 /// Measured against a store in memory that is made by the same migrations.
 std::vector<std::string> missing_parts(Env& env, Connection& store) {
   Connection model(env, ":memory:", Sync::normal);
-  migrate(model, 0);
+  migrate(model, store_schema(), 0);
   auto const wanted = columns(model);
   auto const found = columns(store);
   std::vector<std::string> missing;
@@ -175,27 +190,27 @@ std::vector<std::string> missing_parts(Env& env, Connection& store) {
 }
 
 void check_is_there(Place const& place) {
-  if (!place.migrate && FileIdentity::of(place.path).inode == 0) refuse_to_migrate(place, 0);
+  if (!place.migrate && FileIdentity::of(place.path).inode == 0) refuse_to_migrate(place, 0, 0);
 }
 
-int format_of(Env& env, Place const& place) {
+int format_of(Env& env, Place const& place, Schema const& schema) {
   try {
     Connection store(env, place.path, place.sync);
     store.keep_log_at_close();
     store.wait_for_locks_until(env.now() + patience);
-    auto const meta = read_meta(store);
+    auto const meta = read_meta(store, schema);
     if (!meta) {
-      check_unused(store, place);
+      check_unused(store, place, schema);
       return 0;
     }
-    check_version(*meta, place);
+    check_version(*meta, place, schema);
     return static_cast<int>(meta->version);
   } catch (DatabaseError const& error) {
     throw engine_error(error, opening, place.path);
   }
 }
 
-std::unique_ptr<Connection> open_store(Env& env, Place const& place) {
+std::unique_ptr<Connection> open_store(Env& env, Place const& place, Schema const& schema) {
   try {
     auto store = std::make_unique<Connection>(env, place.path, place.sync);
     if (store->read_only()) {
@@ -204,10 +219,9 @@ std::unique_ptr<Connection> open_store(Env& env, Place const& place) {
                         "check who may write to the file and its folder");
     }
     store->wait_for_locks_until(env.now() + patience);
-    auto const meta = read_meta(*store);
-    if (meta) check_version(*meta, place);
-    auto const boot_id = env.boot_id();
-    if (!is_ready(meta, place, boot_id)) pass_gate(env, *store, place, boot_id);
+    auto const meta = read_meta(*store, schema);
+    if (meta) check_version(*meta, place, schema);
+    if (!is_ready(meta, place, schema, env.boot_id())) pass_gate(env, *store, place, schema);
     return store;
   } catch (DatabaseError const& error) {
     throw engine_error(error, opening, place.path);
