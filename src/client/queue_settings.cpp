@@ -28,11 +28,11 @@ std::optional<std::pair<std::uint32_t, std::string_view>> number_of(std::string_
 }
 
 std::optional<milliseconds> duration_of(std::string_view text) {
-  constexpr auto units = std::to_array<std::pair<std::string_view, milliseconds>>(
-      {{"ms", milliseconds(1)},
-       {"s", std::chrono::seconds(1)},
-       {"m", std::chrono::minutes(1)},
-       {"h", std::chrono::hours(1)}});
+  constexpr auto units =
+      std::to_array<std::pair<std::string_view, milliseconds>>({{"ms", milliseconds(1)},
+                                                                {"s", std::chrono::seconds(1)},
+                                                                {"m", std::chrono::minutes(1)},
+                                                                {"h", std::chrono::hours(1)}});
   auto const number = number_of(text);
   if (!number) return std::nullopt;
   for (auto const& [unit, length] : units) {
@@ -53,8 +53,8 @@ struct Span {
 milliseconds span(Span const& rule, milliseconds given) {
   if (given != milliseconds(0)) {
     if (given >= rule.least && given <= rule.most) return given;
-    throw InvalidArgument(fmt::format("{} of {} ms is out of range: use {}", rule.what,
-                                      given.count(), rule.range));
+    throw InvalidArgument(
+        fmt::format("{} of {} ms is out of range: use {}", rule.what, given.count(), rule.range));
   }
   auto const set = first_of({}, rule.variable, {});
   if (set.empty()) return rule.usual;
@@ -92,7 +92,7 @@ milliseconds queue_lock_duration(milliseconds given) {
 }
 
 milliseconds queue_poll_interval(milliseconds given) {
-  constexpr Span rule{"HOLT_QUEUE_POLL_INTERVAL", "a poll interval",      std::chrono::seconds(1),
+  constexpr Span rule{"HOLT_QUEUE_POLL_INTERVAL", "a poll interval",     std::chrono::seconds(1),
                       milliseconds(10),           std::chrono::hours(1), "10 ms to 1 h"};
   return span(rule, given);
 }

@@ -24,8 +24,8 @@ class TaskCalls {
   /// EngineError; `unknown` if they may have been added.
   asio::awaitable<std::vector<Added>> add(AddRequest request, Instant deadline);
 
-  /// Waits until the task has ended, looking at 20 ms and then less often, up to each second, and at
-  /// once when its end is heard of. Nothing: `give_up` passed, `stop` fired, or it is not there.
+  /// Waits until the task has ended, looking at 20 ms and then less often, up to each second, and
+  /// at once when its end is heard of. Nothing: `give_up` passed, `stop` fired, or it is not there.
   /// Each look has `patience`. Throws EngineError.
   asio::awaitable<std::optional<TaskInfo>> wait(TaskId id, Instant give_up, Nanos patience,
                                                 std::stop_token stop);

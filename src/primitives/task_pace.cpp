@@ -57,9 +57,8 @@ bool worth_giving_back(std::size_t ready, std::optional<Nanos> typical,
 
 Nanos ask_pause(Nanos told, std::uint64_t random) noexcept {
   auto const most = std::min(told / 10, longest_jitter);
-  return told + Nanos(static_cast<Nanos::rep>(random % (static_cast<std::uint64_t>(
-                                                            std::max(most, Nanos(0)).count()) +
-                                                        1)));
+  return told + Nanos(static_cast<Nanos::rep>(
+                    random % (static_cast<std::uint64_t>(std::max(most, Nanos(0)).count()) + 1)));
 }
 
 }  // namespace holt::pace

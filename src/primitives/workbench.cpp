@@ -21,8 +21,7 @@ std::uint32_t Workbench::lay_out(std::vector<std::shared_ptr<HeldTask>> const& t
   // A runner that is between two tasks will take one: it needs no other beside it.
   auto const free = runners_ - busy_;
   auto const useful = ready_.size() > free ? ready_.size() - free : 0;
-  auto const more =
-      static_cast<std::uint32_t>(std::min<std::size_t>(useful, handlers_ - runners_));
+  auto const more = static_cast<std::uint32_t>(std::min<std::size_t>(useful, handlers_ - runners_));
   runners_ += more;
   return more;
 }

@@ -52,10 +52,10 @@ class Workbench {
 
   /// What the loop wants to be woken for.
   struct Alarm {
-    std::ptrdiff_t few = -1;   ///< no more than so many are left to start
-    std::size_t many = 0;      ///< so many have ended; 0: never
-    bool first = false;        ///< one has ended, and none had before
-    Instant look_at;           ///< when it looks by itself: a timeout before that
+    std::ptrdiff_t few = -1;  ///< no more than so many are left to start
+    std::size_t many = 0;     ///< so many have ended; 0: never
+    bool first = false;       ///< one has ended, and none had before
+    Instant look_at;          ///< when it looks by itself: a timeout before that
   };
   void set_alarm(Alarm alarm);
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // TaskWorker: works on one queue. It claims tasks, lays them out on a Workbench for its runners,
-// hands in what has ended and keeps the claims alive; docs/adr/0020-task-queue.md says why it is so.
+// hands in what has ended and keeps the claims alive; docs/adr/0020-task-queue.md says why it is
+// so.
 //
 //   woken, or handlers idle -> exchange -> lay out -> (runners) -> ended -> the next exchange
 //     an exchange hands in and claims in one step; two are in flight at the most
@@ -176,13 +177,13 @@ class TaskWorker {
   std::list<Event> pauses_;
   Fence last_fence_;
   int in_flight_ = 0;
-  std::size_t asked_ = 0;                 ///< tasks, by exchanges in flight
-  Instant runners_at_ = Instant::max();   ///< when runners are started that could not be before
-  Instant idle_until_;                    ///< the store had nothing more: not asked before
-  std::atomic<bool> woken_ = false;       ///< since the last question
-  Instant hand_in_at_ = Instant::max();   ///< the oldest end has waited long enough
-  Instant look_at_;                       ///< when claims need to be looked at
-  Instant next_note_at_;                  ///< progress is not told more often
+  std::size_t asked_ = 0;                ///< tasks, by exchanges in flight
+  Instant runners_at_ = Instant::max();  ///< when runners are started that could not be before
+  Instant idle_until_;                   ///< the store had nothing more: not asked before
+  std::atomic<bool> woken_ = false;      ///< since the last question
+  Instant hand_in_at_ = Instant::max();  ///< the oldest end has waited long enough
+  Instant look_at_;                      ///< when claims need to be looked at
+  Instant next_note_at_;                 ///< progress is not told more often
   bool renewing_ = false;
   bool running_ = false;
   bool stopping_ = false;

@@ -69,9 +69,8 @@ void TaskWorker::give_back_for_others() {
   std::size_t const idle = load.handlers - load.busy;
   auto const spare = load.ready > idle ? load.ready - idle : 0;
   if (!pace::worth_giving_back(spare, bench_->typical(), plan_.concurrency)) return;
-  bench_->clear_away([kept = std::size_t(0), idle](HeldTask const&) mutable {
-    return kept++ >= idle;
-  });
+  bench_->clear_away(
+      [kept = std::size_t(0), idle](HeldTask const&) mutable { return kept++ >= idle; });
   wake_.set();
 }
 
@@ -178,7 +177,8 @@ void TaskWorker::settle(HeldClaim& held, Instant started,
   held.trust(trust::deadline(started, plan_.ttl));
   claim.renew_at = started + trust::renew_every(plan_.ttl);
   for (auto const& id : answer->cancelled) {
-    auto const task = std::ranges::find(claim.tasks, id, [](auto const& it) { return it->task().id; });
+    auto const task =
+        std::ranges::find(claim.tasks, id, [](auto const& it) { return it->task().id; });
     if (task == claim.tasks.end()) continue;
     bench_->clear_away([&](HeldTask const& other) { return &other == task->get(); });
     if ((*task)->stage() == Stage::running) (*task)->ask_to_stop();

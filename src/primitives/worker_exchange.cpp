@@ -59,8 +59,7 @@ void TaskWorker::ask(Instant now) {
       auto const typical = bench_->typical();
       auto load = bench_->load();
       load.asked = asked_;
-      auto const ahead =
-          pace::tasks_ahead(typical, plan_.concurrency, plan_.ttl, plan_.prefetch);
+      auto const ahead = pace::tasks_ahead(typical, plan_.concurrency, plan_.ttl, plan_.prefetch);
       want = pace::to_ask(load, ahead, typical.has_value());
     }
     if (want == 0 && !hand_in) return;
@@ -101,8 +100,8 @@ void TaskWorker::pack_ends(Exchange& exchange) {
     auto const& id = end.held->task().id;
     if (!numbers.insert(id.number()).second) break;
     auto const& claim = end.held->claim();
-    auto& finish = exchange.request.finishes.emplace_back(id, claim.owner(), claim.fence(),
-                                                          end.outcome);
+    auto& finish =
+        exchange.request.finishes.emplace_back(id, claim.owner(), claim.fence(), end.outcome);
     bytes += end.text.size();
     finish.delay = end.delay;
     finish.text = std::move(end.text);

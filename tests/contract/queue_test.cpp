@@ -34,10 +34,12 @@ TEST_P(TaskQueues, WhatIsAddedIsDoneAndItsResultCanBeWaitedFor) {
 }
 
 TEST_P(TaskQueues, AFailedTaskIsTriedAgainAndThenDeadWithItsHistory) {
-  auto doing = worker(holt_, [this](Job& job) {
-    notes_.write(std::to_string(job.fence().value()));
-    throw std::runtime_error("no " + std::to_string(job.task().attempt));
-  }, {.name = "ada"});
+  auto doing = worker(holt_,
+                      [this](Job& job) {
+                        notes_.write(std::to_string(job.fence().value()));
+                        throw std::runtime_error("no " + std::to_string(job.task().attempt));
+                      },
+                      {.name = "ada"});
   doing.start();
   auto const id = queue_.add("job", "", {.max_attempts = 2}).id;
   auto const ended = end_of(id);
@@ -73,7 +75,8 @@ TEST_P(TaskQueues, WhatIsTriedAgainAsItAskedCostsNoAttempt) {
 }
 
 TEST_P(TaskQueues, WhatIsThrownCanBeAnything) {
-  auto doing = worker(holt_, [](Job&) { throw 42; });  // NOLINT(hicpp-exception-baseclass): as users do
+  auto doing =
+      worker(holt_, [](Job&) { throw 42; });  // NOLINT(hicpp-exception-baseclass): as users do
   doing.start();
   auto const ended = end_of(queue_.add("job", "", {.max_attempts = 1}).id);
   EXPECT_EQ(ended.state, TaskState::dead);

@@ -55,13 +55,12 @@ TEST_P(TaskWorkers, AnIdleOneIsWokenByAnAdd) {
 TEST_P(TaskWorkers, HandlersRunBesideEachOther) {
   std::atomic<int> inside = 0;
   Door door;
-  auto doing = worker(
-      holt_,
-      [&](Job&) {
-        if (++inside == 3) door.open();
-        EXPECT_TRUE(door.pass());
-      },
-      {.concurrency = 3});
+  auto doing = worker(holt_,
+                      [&](Job&) {
+                        if (++inside == 3) door.open();
+                        EXPECT_TRUE(door.pass());
+                      },
+                      {.concurrency = 3});
   doing.start();
   for (auto const& id : add_many(3)) EXPECT_EQ(end_of(id).state, TaskState::completed);
 }
@@ -69,14 +68,13 @@ TEST_P(TaskWorkers, HandlersRunBesideEachOther) {
 TEST_P(TaskWorkers, GiveBackWhatTheyDidNotStartWhenTheyStop) {
   Door door;
   std::atomic<bool> block = false;
-  auto doing = worker(
-      holt_,
-      [&](Job&) {
-        if (!block) return;
-        notes_.write("blocked");
-        EXPECT_TRUE(door.pass());
-      },
-      {.concurrency = 1});
+  auto doing = worker(holt_,
+                      [&](Job&) {
+                        if (!block) return;
+                        notes_.write("blocked");
+                        EXPECT_TRUE(door.pass());
+                      },
+                      {.concurrency = 1});
   doing.start();
   // It learns that tasks are short, and takes many ahead.
   for (auto const& id : add_many(50)) end_of(id);
@@ -99,14 +97,13 @@ TEST_P(TaskWorkers, GiveBackWhatTheyDidNotStartWhenTheyStop) {
 TEST_P(TaskWorkers, DoNotKeepFromOthersWhatTheyCannotStartSoon) {
   Door door;
   std::atomic<bool> block = false;
-  auto slow = worker(
-      holt_,
-      [&](Job&) {
-        if (!block) return;
-        notes_.write("blocked");
-        EXPECT_TRUE(door.pass());
-      },
-      {.concurrency = 1, .ttl = 2s});
+  auto slow = worker(holt_,
+                     [&](Job&) {
+                       if (!block) return;
+                       notes_.write("blocked");
+                       EXPECT_TRUE(door.pass());
+                     },
+                     {.concurrency = 1, .ttl = 2s});
   slow.start();
   for (auto const& id : add_many(50)) end_of(id);
   block = true;
@@ -145,19 +142,18 @@ TEST_P(TaskWorkers, WorkAgainAfterAStop) {
 
 TEST_P(TaskWorkers, ThatLoseAClaimAreToldAndWhatTheyReportCountsForNothing) {
   Door door;
-  auto late = worker(
-      holt_,
-      [&](Job& job) {
-        if (job.task().attempt > 1) return;
-        // It does not return in time, so its claim is not renewed.
-        EXPECT_TRUE(asked_to_stop(job));
-        EXPECT_TRUE(comes_true([&] { return !job.held(); }));
-        EXPECT_FALSE(job.progress("late"));
-        notes_.write("lost");
-        EXPECT_TRUE(door.pass());
-        job.result("late");
-      },
-      {.concurrency = 1, .ttl = 1s});
+  auto late = worker(holt_,
+                     [&](Job& job) {
+                       if (job.task().attempt > 1) return;
+                       // It does not return in time, so its claim is not renewed.
+                       EXPECT_TRUE(asked_to_stop(job));
+                       EXPECT_TRUE(comes_true([&] { return !job.held(); }));
+                       EXPECT_FALSE(job.progress("late"));
+                       notes_.write("lost");
+                       EXPECT_TRUE(door.pass());
+                       job.result("late");
+                     },
+                     {.concurrency = 1, .ttl = 1s});
   late.on_late([&](LateFinish const& end) { notes_.write("late " + end.id.text()); });
   late.start();
   auto const id = queue_.add("job", "", {.timeout = 50ms}).id;
@@ -174,15 +170,14 @@ TEST_P(TaskWorkers, ThatLoseAClaimAreToldAndWhatTheyReportCountsForNothing) {
 }
 
 TEST_P(TaskWorkers, KeepTheirClaimsForAsLongAsTheyWork) {
-  auto doing = worker(
-      holt_,
-      [](Job& job) {
-        auto const first = job.deadline();
-        EXPECT_TRUE(comes_true([&] { return job.deadline() > first + 1s; }));
-        EXPECT_TRUE(job.held());
-        EXPECT_FALSE(job.stop().stop_requested());
-      },
-      {.ttl = 1s});
+  auto doing = worker(holt_,
+                      [](Job& job) {
+                        auto const first = job.deadline();
+                        EXPECT_TRUE(comes_true([&] { return job.deadline() > first + 1s; }));
+                        EXPECT_TRUE(job.held());
+                        EXPECT_FALSE(job.stop().stop_requested());
+                      },
+                      {.ttl = 1s});
   doing.start();
   auto const ended = end_of(queue_.add("job", "").id);
   EXPECT_EQ(ended.state, TaskState::completed);

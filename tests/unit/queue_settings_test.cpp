@@ -15,8 +15,8 @@ using namespace std::chrono_literals;
 class QueueSettingsTest : public testing::Test {
  protected:
   void TearDown() override {
-    for (auto const* const name : {"HOLT_QUEUE_WORKERS", "HOLT_QUEUE_LOCK_DURATION",
-                                   "HOLT_QUEUE_POLL_INTERVAL"}) {
+    for (auto const* const name :
+         {"HOLT_QUEUE_WORKERS", "HOLT_QUEUE_LOCK_DURATION", "HOLT_QUEUE_POLL_INTERVAL"}) {
       ::unsetenv(name);
     }
   }
