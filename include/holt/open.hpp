@@ -145,8 +145,8 @@ class Holt {
   /// One that is not there is not changed: false.
   bool pause_endpoint(Name const& polling, std::string_view endpoint, bool paused = true);
 
-  /// The queue of this name: letters, digits, `.`, `_`, `-`, at most 128. It needs no making. Throws
-  /// InvalidArgument, also for a store that has no place for tasks.
+  /// The queue of this name: letters, digits, `.`, `_`, `-`, at most 128. It needs no making.
+  /// Throws InvalidArgument, also for a store that has no place for tasks.
   Queue queue(std::string_view name);
 
   /// A worker on `options.queue`, which works from start() on. Throws InvalidArgument for options,

@@ -219,10 +219,10 @@ class Core : public std::enable_shared_from_this<Core> {
   TrustWord ours_;  ///< reads 0 after a fork
   std::atomic<bool> closed_ = false;
   std::atomic<bool> waits_for_tasks_ = false;  ///< has waited for the end of one
-  std::stop_source closing_;  ///< fires when closed_ is set: who watches wakes up
-  std::string gone_reason_;   ///< set before gone_ fires
-  std::stop_source gone_;     ///< the store was deleted or replaced: it does not come back
-  CallerLoops loops_;         ///< outlives env_, whose threads may be inside a post to one of them
+  std::stop_source closing_;                   ///< fires when closed_ is set: who watches wakes up
+  std::string gone_reason_;                    ///< set before gone_ fires
+  std::stop_source gone_;  ///< the store was deleted or replaced: it does not come back
+  CallerLoops loops_;      ///< outlives env_, whose threads may be inside a post to one of them
   RealEnv env_;
   Telemetry telemetry_;
   EventLog log_;

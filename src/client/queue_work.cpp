@@ -50,7 +50,7 @@ QueueWork::QueueWork(std::shared_ptr<Core> core, WorkTools tools, WorkPlan plan,
     : core_(std::move(core)),
       env_(tools.env),
       retries_(std::move(retries)),
-      crew_(plan.concurrency),
+      crew_(std::make_unique<Crew>(plan.concurrency)),
       stop_turns_(env_),
       worker_(std::make_unique<TaskWorker>(
           tools, std::move(plan), [this] { return start_runner(); },
@@ -64,6 +64,7 @@ void QueueWork::heed(std::stop_token const& gone, std::stop_token const& closing
 QueueWork::~QueueWork() {
   if (core_->forked()) {
     [[maybe_unused]] auto const* const left_alone = worker_.release();
+    [[maybe_unused]] auto const* const its_threads = crew_.release();
     return;
   }
   gone_.reset();
@@ -139,7 +140,7 @@ asio::awaitable<bool> QueueWork::stop_in_turn(Nanos patience) {
 }
 
 bool QueueWork::start_runner() {
-  return crew_.run([core = core_, shop = shop_] { work(core, *shop); });
+  return crew_->run([core = core_, shop = shop_] { work(core, *shop); });
 }
 
 /// A thread at the bench, until nothing is left on it.

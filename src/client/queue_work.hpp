@@ -71,7 +71,7 @@ class QueueWork {
   std::shared_ptr<Core> core_;
   Env& env_;
   Retries const retries_;
-  Crew crew_;
+  std::unique_ptr<Crew> crew_;
   std::shared_ptr<CallGate> gate_ = std::make_shared<CallGate>();
   Turns stop_turns_;  ///< one at a time stops
 

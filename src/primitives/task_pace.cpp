@@ -11,6 +11,7 @@ constexpr Nanos work_ahead = std::chrono::milliseconds(20);
 /// What it takes others to hear of tasks that came back, and to claim them.
 constexpr Nanos hand_over = std::chrono::milliseconds(2);
 constexpr Nanos longest_jitter = std::chrono::milliseconds(10);
+constexpr Nanos shortest_pause = std::chrono::milliseconds(1);
 constexpr std::uint32_t most_in_a_claim = 1000;
 
 }  // namespace
@@ -56,9 +57,9 @@ bool worth_giving_back(std::size_t ready, std::optional<Nanos> typical,
 }
 
 Nanos ask_pause(Nanos told, std::uint64_t random) noexcept {
-  auto const most = std::min(told / 10, longest_jitter);
-  return told + Nanos(static_cast<Nanos::rep>(
-                    random % (static_cast<std::uint64_t>(std::max(most, Nanos(0)).count()) + 1)));
+  told = std::max(told, shortest_pause);
+  auto const most = static_cast<std::uint64_t>(std::min(told / 10, longest_jitter).count());
+  return told + Nanos(static_cast<Nanos::rep>(random % (most + 1)));
 }
 
 }  // namespace holt::pace

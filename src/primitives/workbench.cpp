@@ -66,6 +66,11 @@ std::size_t Workbench::ended() const {
   return ended_.size();
 }
 
+Instant Workbench::take_next_due() {
+  std::scoped_lock const lock(mutex_);
+  return std::exchange(next_due_, Instant::max());
+}
+
 void Workbench::set_alarm(Alarm alarm) {
   bool now = false;
   {
@@ -98,7 +103,8 @@ std::shared_ptr<HeldTask> Workbench::take(Instant now) {
     if (next) {
       ++busy_;
       next->begin(now);
-      wake = wake || next->due() < alarm_.look_at;
+      next_due_ = std::min(next_due_, next->due());
+      wake = wake || next_due_ < alarm_.look_at;
     } else {
       --runners_;
     }

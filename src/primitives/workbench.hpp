@@ -49,6 +49,8 @@ class Workbench {
   [[nodiscard]] pace::Load load() const;
   [[nodiscard]] std::optional<Nanos> typical() const;
   [[nodiscard]] std::size_t ended() const;
+  /// When the first of those that were started since the last time has to be done.
+  [[nodiscard]] Instant take_next_due();
 
   /// What the loop wants to be woken for.
   struct Alarm {
@@ -77,6 +79,7 @@ class Workbench {
   std::uint32_t runners_ = 0;
   std::uint32_t busy_ = 0;
   std::optional<Nanos> typical_;
+  Instant next_due_ = Instant::max();
   Alarm alarm_;
 };
 

@@ -55,6 +55,7 @@ void TaskWorker::begin() {
   running_ = true;
   stopping_ = false;
   told_to_stop_ = false;
+  crowded_ = false;
   idle_until_ = look_at_ = Instant();
   nursery_.spawn(run());
 }
@@ -121,7 +122,7 @@ Instant TaskWorker::next_alarm(Instant now) {
   Workbench::Alarm wishes;
   wishes.look_at = look_at_;
   if (can_ask) {
-    wishes.few = static_cast<std::ptrdiff_t>(few());
+    wishes.few = static_cast<std::ptrdiff_t>(ahead() / 2);
     wishes.many = many_ends;
     wishes.first = to_hand_in_.empty();
   }

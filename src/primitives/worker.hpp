@@ -125,7 +125,7 @@ class TaskWorker {
   void collect();
   void ask(Instant now);
   [[nodiscard]] bool hand_in_due(Instant now) const;
-  [[nodiscard]] std::size_t few() const;
+  [[nodiscard]] std::uint32_t ahead() const;
   std::shared_ptr<Exchange> make_exchange(std::uint32_t want);
   void pack_ends(Exchange& exchange);
   asio::awaitable<void> exchange(std::shared_ptr<Exchange> ours);
@@ -184,6 +184,7 @@ class TaskWorker {
   Instant hand_in_at_ = Instant::max();  ///< the oldest end has waited long enough
   Instant look_at_;                      ///< when claims need to be looked at
   Instant next_note_at_;                 ///< progress is not told more often
+  bool crowded_ = false;  ///< tasks went back because handlers were busy: none is taken ahead
   bool renewing_ = false;
   bool running_ = false;
   bool stopping_ = false;

@@ -16,6 +16,7 @@ constexpr std::chrono::milliseconds notes_every{100};
 }  // namespace
 
 void TaskWorker::look_after(Instant now) {
+  look_at_ = std::min(look_at_, bench_->take_next_due());
   if (now < look_at_) return;
   look_at_ = Instant::max();
   for (auto& [number, claim] : claims_) look_at_ = std::min(look_at_, look_at(claim, now));
@@ -54,6 +55,7 @@ bool TaskWorker::renewable(Claim const& claim, Instant now) {
 }
 
 void TaskWorker::give_back(Claim& claim) {
+  crowded_ = true;
   bench_->clear_away([&](HeldTask const& task) { return &task.claim() == claim.held.get(); });
   wake_.set();
 }
@@ -69,6 +71,7 @@ void TaskWorker::give_back_for_others() {
   std::size_t const idle = load.handlers - load.busy;
   auto const spare = load.ready > idle ? load.ready - idle : 0;
   if (!pace::worth_giving_back(spare, bench_->typical(), plan_.concurrency)) return;
+  crowded_ = true;
   bench_->clear_away(
       [kept = std::size_t(0), idle](HeldTask const&) mutable { return kept++ >= idle; });
   wake_.set();

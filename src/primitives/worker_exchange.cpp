@@ -35,19 +35,23 @@ void TaskWorker::collect() {
   for (auto& end : ends) {
     auto const claim = claims_.find(end.held->claim().number());
     if (claim != claims_.end() && --claim->second.left == 0) claims_.erase(claim);
+    if (end.outcome != TaskOutcome::untouched) crowded_ = false;
     to_hand_in_.push_back(std::move(end));
   }
 }
 
-std::size_t TaskWorker::few() const {
-  return pace::tasks_ahead(bench_->typical(), plan_.concurrency, plan_.ttl, plan_.prefetch) / 2;
+/// None after some went back, until a handler is through: the step that gives them back would only
+/// claim them again.
+std::uint32_t TaskWorker::ahead() const {
+  if (crowded_) return 0;
+  return pace::tasks_ahead(bench_->typical(), plan_.concurrency, plan_.ttl, plan_.prefetch);
 }
 
 bool TaskWorker::hand_in_due(Instant now) const {
   if (!give_back_.empty()) return true;
   if (to_hand_in_.empty()) return false;
   return stopping_ || now >= hand_in_at_ || to_hand_in_.size() >= many_ends ||
-         bench_->load().ready <= few();
+         bench_->load().ready <= ahead() / 2;
 }
 
 void TaskWorker::ask(Instant now) {
@@ -56,11 +60,9 @@ void TaskWorker::ask(Instant now) {
     bool const rested = now >= idle_until_ || woken_;
     std::uint32_t want = 0;
     if (!stopping_ && (hand_in || rested)) {
-      auto const typical = bench_->typical();
       auto load = bench_->load();
       load.asked = asked_;
-      auto const ahead = pace::tasks_ahead(typical, plan_.concurrency, plan_.ttl, plan_.prefetch);
-      want = pace::to_ask(load, ahead, typical.has_value());
+      want = pace::to_ask(load, ahead(), bench_->typical().has_value());
     }
     if (want == 0 && !hand_in) return;
     if (want > 0) woken_ = false;

@@ -75,7 +75,7 @@ TEST(TaskPaceTest, WhoIsToldTheSameTimeDoesNotComeAtTheSameTime) {
     EXPECT_LE(pace::ask_pause(1s, random), 1s + 10ms);
     EXPECT_LE(pace::ask_pause(10ms, random), 11ms);
   }
-  EXPECT_EQ(pace::ask_pause(0s, largest), 0s);
+  EXPECT_GE(pace::ask_pause(0s, 0), 1ms) << "never at once, whatever a store says";
 }
 
 TEST(TaskPaceTest, TheUsualTimeFollowsWhatTasksTake) {
