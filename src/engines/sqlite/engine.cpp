@@ -12,6 +12,7 @@
 #include "engines/sqlite/signal_bus.hpp"
 #include "engines/sqlite/store_file.hpp"
 #include "engines/sqlite/task_file.hpp"
+#include "engines/sqlite/task_steps.hpp"
 #include "engines/sqlite/task_store.hpp"
 #include "engines/sqlite/writer.hpp"
 #include "sqlite_sql.hpp"
@@ -114,6 +115,10 @@ class SqliteEngine final : public Engine {
   asio::awaitable<FenceRaise> raise_fence(Instant deadline) override {
     RaiseFenceStep step(env_, instance_, deadline);
     co_await parts_->durable_writer.get().run(step);
+    if (!parts_->task_file.exists()) co_return step.result();
+    auto* const tasks = co_await parts_->task_file.open();
+    TaskRaiseStep raise(env_, instance_, deadline);
+    co_await tasks->writer.run(raise);
     co_return step.result();
   }
 
@@ -141,7 +146,10 @@ StoreMigrations migrate(Env& env, EngineOptions const& options, bool dry_run) {
   if (dry_run && !there) return migrations_of(place.url(), migrations, 0, false);
   place = prepare(std::move(place));
   auto const before = format_of(env, place);
-  if (!dry_run) open_store(env, place)->keep_log_at_close();
+  if (!dry_run) {
+    open_store(env, place)->keep_log_at_close();
+    open_tasks(env, place)->keep_log_at_close();
+  }
   return migrations_of(place.url(), migrations, before, !dry_run);
 }
 

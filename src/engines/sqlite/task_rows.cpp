@@ -91,6 +91,11 @@ std::uint64_t TaskRows::draw_fence() {
   return static_cast<std::uint64_t>(row.integer(1));
 }
 
+void TaskRows::raise_counters() {
+  constexpr std::int64_t jump = std::int64_t{1} << 32U;
+  Query(store_, sql::task_draw, instance_, wall_us_, jump, jump).run();
+}
+
 void TaskRows::put_ready(TaskRecord const& task, std::string_view packed) {
   Query(store_, sql::task_ready_put, task.lane, task.priority, task.number, Blob{packed}).run();
 }

@@ -54,6 +54,8 @@ class TaskRows {
   /// The first of `count` new numbers.
   std::uint64_t draw_numbers(std::uint64_t count);
   std::uint64_t draw_fence();
+  /// By 2^32: above all that could have been drawn and forgotten.
+  void raise_counters();
 
   void put_ready(TaskRecord const& task, std::string_view packed);
   void put_waiting(TaskRecord const& task, std::int64_t run_at_ms, bool tried);

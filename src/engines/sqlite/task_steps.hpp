@@ -6,8 +6,6 @@
 #include "contracts/task_store.hpp"
 #include "engines/sqlite/task_step.hpp"
 
-#include <holt/fence.hpp>
-
 #include <cstdint>
 #include <expected>
 #include <string>
@@ -63,6 +61,16 @@ class TaskWakeStep final : public TaskStep {
 
   std::string const& queue_;
   std::size_t count_;
+};
+
+/// Adds 2^32 to the counters of fences and numbers, as a new boot does.
+class TaskRaiseStep final : public TaskStep {
+ public:
+  TaskRaiseStep(Env& env, std::string_view instance, Instant deadline)
+      : TaskStep(env, instance, "raise fence", deadline) {}
+
+ private:
+  void decide(TaskRows& rows) override { rows.raise_counters(); }
 };
 
 }  // namespace holt::sqlite

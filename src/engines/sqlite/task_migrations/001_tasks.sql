@@ -62,8 +62,8 @@ CREATE TABLE body (
   PRIMARY KEY (queue, number)
 ) STRICT, WITHOUT ROWID;
 
--- An exchange and the claim that came of it. made: how many tasks it was given; remaining: how many it
--- still has; cancels: how many of these are to stop. until_ns: the end of the claim, or, when it
+-- An exchange and the claim that came of it. made: how many tasks it was given; remaining: how many
+-- it still has; cancels: how many of these are to stop. until_ns: the end of the claim, or, when it
 -- has no task left, until when the answers are remembered (which is forget_ns).
 CREATE TABLE claim (
   owner      TEXT    NOT NULL PRIMARY KEY,
