@@ -32,7 +32,7 @@ class WorkbenchTest : public testing::Test {
   RealEnv env_;
   Event wake_{env_};
   std::shared_ptr<HeldClaim> claim_ = [this] {
-    auto claim = std::make_shared<HeldClaim>(1, Owner("inbox", "one"), Fence(7));
+    auto claim = std::make_shared<HeldClaim>(1, Owner("inbox", std::string(22, 'a')), Fence(7));
     claim->trust(env_.now() + 1h);
     return claim;
   }();
