@@ -19,5 +19,7 @@
 #include <holt/once.hpp>
 #include <holt/open.hpp>
 #include <holt/polling.hpp>
+#include <holt/queue.hpp>
 #include <holt/retry.hpp>
+#include <holt/task.hpp>
 #include <holt/watch.hpp>

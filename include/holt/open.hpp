@@ -16,6 +16,7 @@
 #include <holt/observer.hpp>
 #include <holt/once.hpp>
 #include <holt/polling.hpp>
+#include <holt/queue.hpp>
 #include <holt/retry.hpp>
 #include <holt/watch.hpp>
 
@@ -143,6 +144,14 @@ class Holt {
   bool remove_endpoint(Name const& polling, std::string_view endpoint);
   /// One that is not there is not changed: false.
   bool pause_endpoint(Name const& polling, std::string_view endpoint, bool paused = true);
+
+  /// The queue of this name: letters, digits, `.`, `_`, `-`, at most 128. It needs no making.
+  /// Throws InvalidArgument, also for a store that has no place for tasks.
+  Queue queue(std::string_view name);
+
+  /// A worker on `options.queue`, which works from start() on. Throws InvalidArgument for options,
+  /// or settings in the environment, that cannot be.
+  Worker worker(WorkerOptions options);
 
   /// Asks the holder to stop, with a reason of 1 to 256 bytes that it will see. The name is free
   /// when the holder has let go or its lease ends; with `now` at once, whatever the holder does.

@@ -88,7 +88,7 @@ class Queue {
   TaskCounts count();
 
   /// Waits until the task is completed, dead or cancelled. Nothing: `wait` passed, `stop` fired, or
-  /// the task is not there. Who added it hears of its end at once, others within a second.
+  /// the task is not there. A client that waited before hears of its own at once; else within 1 s.
   std::optional<TaskInfo> wait(TaskId const& id, std::chrono::milliseconds wait = wait_forever,
                                std::stop_token stop = {});
 

@@ -95,8 +95,7 @@ class Core : public std::enable_shared_from_this<Core> {
   template <class T>
   T run(Job<T> job) {
     try {
-      T answer =
-          home_ != nullptr ? run_at(*home_, std::move(job.work)) : loops_.run(std::move(job.work));
+      T answer = run_at_home(std::move(job.work));
       job.call.ended(answer);
       return answer;
     } catch (...) {
@@ -107,6 +106,10 @@ class Core : public std::enable_shared_from_this<Core> {
   template <class T>
   T run(asio::awaitable<T> work) {
     return loops_.run(std::move(work));
+  }
+  template <class T>
+  T run_at_home(asio::awaitable<T> work) {
+    return home_ != nullptr ? run_at(*home_, std::move(work)) : loops_.run(std::move(work));
   }
 
   /// Runs it on Env::executor() and waits for its end.
@@ -164,6 +167,16 @@ class Core : public std::enable_shared_from_this<Core> {
   bool add_endpoint(Name const& polling, std::string_view endpoint);
   bool remove_endpoint(Name const& polling, std::string_view endpoint);
   bool pause_endpoint(Name const& polling, std::string_view endpoint, bool paused);
+  Queue queue(std::string_view name);
+  Worker worker(WorkerOptions const& options);
+  std::vector<AddedTask> add_tasks(AddRequest request);
+  Cancellation cancel_task(TaskId const& id);
+  std::optional<TaskInfo> find_task(TaskId const& id);
+  TaskPage list_tasks(std::string const& queue, std::optional<TaskState> state,
+                      std::string const& cursor, std::uint32_t limit);
+  TaskCounts count_tasks(std::string const& queue);
+  std::optional<TaskInfo> wait_for_task(TaskId const& id, std::chrono::milliseconds wait,
+                                        std::stop_token const& stop);
   std::unique_ptr<Serving> serving(InstanceOptions const& options, Instances::Listener listener);
   /// For a client of the register.
   InstanceRegister instances();
@@ -186,6 +199,9 @@ class Core : public std::enable_shared_from_this<Core> {
 
  private:
   [[nodiscard]] Instant call_deadline() const { return env_.now() + timeout_; }
+  /// Throws InvalidArgument where the store has no place for tasks.
+  [[nodiscard]] TaskStore& tasks();
+  void hear_of_ends();
   [[nodiscard]] LeaseStore& leases() { return metered_ ? *metered_ : engine_->leases(); }
   LockRequest request(Name const& name, LockOptions const& options, std::stop_token stop);
 
@@ -202,10 +218,11 @@ class Core : public std::enable_shared_from_this<Core> {
   Nanos timeout_;
   TrustWord ours_;  ///< reads 0 after a fork
   std::atomic<bool> closed_ = false;
-  std::stop_source closing_;  ///< fires when closed_ is set: who watches wakes up
-  std::string gone_reason_;   ///< set before gone_ fires
-  std::stop_source gone_;     ///< the store was deleted or replaced: it does not come back
-  CallerLoops loops_;         ///< outlives env_, whose threads may be inside a post to one of them
+  std::atomic<bool> waits_for_tasks_ = false;  ///< has waited for the end of one
+  std::stop_source closing_;                   ///< fires when closed_ is set: who watches wakes up
+  std::string gone_reason_;                    ///< set before gone_ fires
+  std::stop_source gone_;  ///< the store was deleted or replaced: it does not come back
+  CallerLoops loops_;      ///< outlives env_, whose threads may be inside a post to one of them
   RealEnv env_;
   Telemetry telemetry_;
   EventLog log_;

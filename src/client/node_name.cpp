@@ -24,4 +24,6 @@ std::string node_name(Env& env) {
                      static_cast<std::uint32_t>(env.random()));
 }
 
+std::string process_name() { return fmt::format("{}-{}", host_name(), ::getpid()); }
+
 }  // namespace holt::client

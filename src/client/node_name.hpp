@@ -13,4 +13,7 @@ namespace holt::client {
 /// `<host>-<now in ns>-<8 random hex digits>`: never the same twice.
 [[nodiscard]] std::string node_name(Env& env);
 
+/// `<host>-<pid>`: for people.
+[[nodiscard]] std::string process_name();
+
 }  // namespace holt::client

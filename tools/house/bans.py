@@ -25,10 +25,20 @@ UPTIME = ("src/cli/instance_record",)
 
 # Primitives run on one thread. These are where callers on other threads meet it, and lock:
 #   keeper: the register of held leases; event: waited for on one thread, fired on another;
-#   lock: the register of waiters; nursery: work is spawned from any thread.
+#   lock: the register of waiters; nursery: work is spawned from any thread; workbench, held_task:
+#   handlers have threads of their own.
 MEETING_POINTS = tuple(
     f"src/primitives/{name}"
-    for name in ("ending", "keeper", "event", "lock", "nursery", "present_term")
+    for name in (
+        "ending",
+        "event",
+        "held_task",
+        "keeper",
+        "lock",
+        "nursery",
+        "present_term",
+        "workbench",
+    )
 )
 
 # (rule, where it holds, where not (both: beginnings of paths), pattern in the code, what to do)
