@@ -219,6 +219,14 @@ void Replica::heard_busy(Busy const& busy) {
   campaign_.request_stop();
 }
 
+/// Who had the workspace and lost it to another instance must not work beside that one.
+void Replica::heard_workspace_busy(Busy const& busy) {
+  auto const holder = read_instance_note(busy.note);
+  bool const another = holder && holder->run_id != charter_.about.run_id;
+  if (!another || !had_workspace_) return;
+  finish(InstanceEnd::lost, "its workspace was taken by instance \"" + holder->instance + "\"");
+}
+
 /// Shows that this replica lives, again after its lease has ended.
 asio::awaitable<void> Replica::be_present() {
   if (finished()) co_return;  // nobody would call off the wait
@@ -238,6 +246,7 @@ asio::awaitable<void> Replica::stand_for_workspace() {
   wanted.wait = true;
   wanted.give_up = Instant::max();
   wanted.stop = stop;
+  wanted.on_busy = [this](Busy const& busy) { heard_workspace_busy(busy); };
   Lease granted;
   std::string cause;
   try {
@@ -254,6 +263,7 @@ asio::awaitable<void> Replica::stand_for_workspace() {
   }
   bool const unwanted = granted && stop.stop_requested();
   if (unwanted) co_await release(std::exchange(granted, nullptr));
+  had_workspace_ = had_workspace_ || granted;
   if (granted) workspace_ = std::move(granted);
   waits_for_workspace_ = false;
   wake_.set();

@@ -93,6 +93,7 @@ class Replica {
   asio::awaitable<void> let_go();
   asio::awaitable<void> release(Lease lease);
   void heard_busy(Busy const& busy);
+  void heard_workspace_busy(Busy const& busy);
   void finish(InstanceEnd how, std::string reason);
   void tell(InstanceEventKind kind, Fence fence, std::string detail);
   void fail(std::string const& cause);
@@ -113,6 +114,7 @@ class Replica {
   std::uint64_t version_ = 0;  ///< of the record as we wrote it
   Instant write_at_;           ///< when to write it again
   bool running_ = false;
+  bool had_workspace_ = false;  ///< at some time
   bool waits_for_workspace_ = false;
   bool untold_ = false;                                ///< a release did not reach the store
   InstanceEventKind told_ = InstanceEventKind::ended;  ///< the last of leading, following, trouble

@@ -156,6 +156,7 @@ asio::awaitable<Replica::Refusal> Replica::take_name(bool with_workspace) {
     name_ = std::move(*answer);
     replica_ = others.at(0);
     if (with_workspace) workspace_ = others.at(1);
+    had_workspace_ = with_workspace;
     present_.begin(name_);
     co_return Refusal();
   }

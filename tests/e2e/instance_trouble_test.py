@@ -49,6 +49,19 @@ class Troubles:
         self.down("--name", "web")
 
 
+    def test_stopped_past_its_ttl_and_another_has_its_folder(self):
+        stopped = self.serve("--name", "web", *TTL)
+        self.wait_for_status("web", "running")
+        os.kill(stopped.pid, signal.SIGSTOP)
+        self.wait_for_status("web", "stopped")
+        self.up("--name", "other")
+        os.kill(stopped.pid, signal.SIGCONT)
+        _, told = self.finish(stopped, 123)
+        self.assertIn("its workspace was taken by instance", told)
+        self.assertEqual(self.instances()["other"]["status"], "running")
+        self.down("--name", "other")
+
+
 class ServerTroubles(Troubles):
     """On self.server."""
 
