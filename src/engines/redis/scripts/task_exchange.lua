@@ -2,22 +2,23 @@
 -- Purpose: hands in, takes back what has ended, claims what is next. TaskStore::claim.
 -- Keys:    all of task_keys.lua
 -- Inputs:  1 channel of inboxes, 2 queue, 3 the server's identity or '', 4 owner, 5 want, 6 ttl_ms,
---          7 most bytes of payloads, 8 ms to idle, 9 the owner whose answer arrived or '', 10 worker,
---          11 how many kinds, and these; how many claims to give back, and their owners; how many
+--          7 most bytes of payloads, 8 ms to idle, 9 the owner whose answer arrived or '',
+--          10 worker, 11 how many kinds, and these; how many claims to give back, and their owners; how many
 --          claims are handed in to, and of each: owner, fence, numbers of tasks that are completed
 --          without a result, how many others, and of each: number, outcome, delay_ms, text
 -- Result:  {fence, a letter for each that was handed in (its state c, p, r, d, x, or L lost), ms
 --          until to ask again, 1 if others idle, the numbers claimed, their records, {which, its
 --          payload, ...} of those with a large one}; the error FENCES when there is no number left
--- Atomic:  a script runs alone; the fence is drawn first, so that its end is told before anything is
---          written.
+-- Atomic:  a script runs alone; the fence is drawn first, so that its end is told before anything
+--          is written.
 -- include numbers.lua
 -- include task_keys.lua
 -- include task_record.lua
 -- include task_claim.lua
 -- include task_take.lua
 channel, queue = ARGV[1], ARGV[2]
-local owner, want, ttl, most_bytes = ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
+local owner, want, ttl = ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[6])
+local most_bytes = tonumber(ARGV[7])
 local idle_ms, answered, worker = tonumber(ARGV[8]), ARGV[9], ARGV[10]
 local inbox, memory, most_idle, longest_pause = match(owner, '^[^.]*'), 600000, 512, 60000
 local at = 11
@@ -66,7 +67,8 @@ local said, finished = {}, 0
 
 -- Tasks that are completed without a result, most of which have nothing special.
 local function complete(numbers, by, claim)
-  local holders, records = call('HMGET', where, unpack(numbers)), call('HMGET', tasks, unpack(numbers))
+  local holders = call('HMGET', where, unpack(numbers))
+  local records = call('HMGET', tasks, unpack(numbers))
   local stamps, ended, smaller = {}, {}, {}
   local stamp = '+c 1 ' .. claim.fence .. ' ' .. text_of(now_ms()) .. ' ' ..
     text_of(now_ms() + usual_keep)
@@ -107,7 +109,8 @@ for _ = 1, tonumber(next_word()) do
   end
   if held and #numbers > 0 then complete(numbers, by, claim) end
   for _ = 1, tonumber(next_word()) do
-    local number, outcome, delay, text = next_word(), next_word(), tonumber(next_word()), next_word()
+    local number, outcome = next_word(), next_word()
+    local delay, text = tonumber(next_word()), next_word()
     local holder = held and call('HGET', where, number)
     if holder and (holder == by or holder == by .. '!') then
       said[#said + 1] = hand_in(number, claim, holder ~= by, outcome, delay, text)

@@ -9,18 +9,18 @@
 --   5 ready    zset    pending tasks in their order: lane, priority - 1 (a digit), number and then
 --                      '!' if it must be alone, or '+' and how many: so many numbers from this on.
 --                      All scores are 0. A range costs as much as one task.
---   6 due      zset    scheduled tasks as they will be in ready, by the time (ms) that they wait for
+--   6 due      zset    scheduled tasks as they will be in ready, by the time (ms) they wait for
 --   7 retry    zset    the same of tasks that were tried before
 --   8 unique   hash    unique key -> "number until_ms", until 0: as long as its task says
 --   9 periods  zset    unique keys with a time, by that
 --  10 idle     hash    inbox -> "until_ms want" and a newline and a kind for each; none: all kinds
---  11 blocks   zset    blocks of a thousand numbers that have tasks: a number without its last three
---                      digits, by itself
+--  11 blocks   zset    blocks of a thousand numbers that have tasks: a number without its last
+--                      three digits, by itself
 --  12 where    hash    number -> the claim's owner, with '!' behind it if it is to be cancelled; or
 --                      "+state attempts fence ended_ms until_ms" of an ended one, state c, d or x,
 --                      attempts 1 if the record does not count the last one. A task that is neither
 --                      here nor in due or retry is pending.
---  13 claims   hash    owner -> "fence made left since_ms answered worker_bytes\n", worker, answers;
+--  13 claims   hash    owner -> "fence made left since_ms answered worker_bytes\n" worker answers;
 --                      owner and # -> its numbers; owner and x -> those to be cancelled
 --  14 ends     zset    owners by the end (ms) of their claims
 --  15 answers  zset    owners of exchanges by the time at which they are forgotten

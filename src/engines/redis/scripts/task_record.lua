@@ -169,7 +169,8 @@ local function forget_ended(count)
     call('LTRIM', plain, surplus, -1)
   end
   if #gone > 0 then remove(gone) end
-  for _, key in ipairs(call('ZRANGEBYSCORE', periods, '-inf', text_of(now_ms()), 'LIMIT', 0, most)) do
+  local over = call('ZRANGEBYSCORE', periods, '-inf', text_of(now_ms()), 'LIMIT', 0, most)
+  for _, key in ipairs(over) do
     local till = match(call('HGET', unique, key) or '', ' (%d+)$')
     if till and till ~= '0' and tonumber(till) <= now_ms() then call('HDEL', unique, key) end
     call('ZREM', periods, key)
