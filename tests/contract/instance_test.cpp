@@ -125,6 +125,21 @@ TEST_P(InstanceRegisters, NumbersTakenByHandAreSkipped) {
   EXPECT_EQ(drawn->name(), "default-3");
 }
 
+TEST_P(InstanceRegisters, AHundredNumbersTakenByHandAreEnough) {
+  Client registers(*store_, std::string(register_scope));
+  for (int i = 1; i <= 100; ++i) {
+    registers.take(std::string(name_lease_start) + "default-" + std::to_string(i),
+                   registers.owner());
+  }
+  auto const refused = up("", "a");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().why, Why::no_number);
+  EXPECT_EQ(refused.error().limit, 100U);
+  auto const next = up("", "a");
+  ASSERT_TRUE(next);
+  EXPECT_EQ(next->name(), "default-101");
+}
+
 TEST_P(InstanceRegisters, AWorkspaceIsTakenOnceAndARefusalBurnsNoNumber) {
   auto const one = up("", "a");
   ASSERT_TRUE(one);
