@@ -2,10 +2,11 @@
 -- Purpose: hands in, takes back what has ended, claims what is next. TaskStore::claim.
 -- Keys:    all of task_keys.lua
 -- Inputs:  1 channel of inboxes, 2 queue, 3 the server's identity or '', 4 owner, 5 want, 6 ttl_ms,
---          7 most bytes of payloads, 8 ms to idle, 9 the owner whose answer arrived or '',
---          10 worker, 11 how many kinds, and these; how many claims to give back, and their owners; how many
---          claims are handed in to, and of each: owner, fence, numbers of tasks that are completed
---          without a result, how many others, and of each: number, outcome, delay_ms, text
+--          7 most bytes of payloads, 8 ms to idle, 9 the owner whose answer arrived or '', 10
+--          worker, 11 how many kinds, and these; how many claims to give back, and their owners;
+--          how many claims are handed in to, and of each: owner, fence, numbers of tasks that are
+--          completed without a result, how many others, and of each: number, outcome, delay_ms,
+--          text
 -- Result:  {fence, a letter for each that was handed in (its state c, p, r, d, x, or L lost), ms
 --          until to ask again, 1 if others idle, the numbers claimed, their records, {which, its
 --          payload, ...} of those with a large one}; the error FENCES when there is no number left
