@@ -53,7 +53,10 @@ constexpr std::string_view top_settings =
     "  HOLT_PROJECT_CONFIG   the project's file, instead of the .holt.toml that is searched for\n"
     "  HOLT_SYSTEM_CONFIG    the system's file, instead of /etc/holt/config.toml\n"
     "  HOLT_ENGINE_PATH      folders of engine modules, with : between them, instead of\n"
-    "                        lib/holt/engines beside holt\n";
+    "                        lib/holt/engines beside holt\n"
+    "  HOLT_QUEUE_WORKERS    of programs with workers of a queue: handlers at a time (5)\n"
+    "  HOLT_QUEUE_LOCK_DURATION  how long a claim outlives its worker (10s)\n"
+    "  HOLT_QUEUE_POLL_INTERVAL  how often one looks that cannot be woken (1s)\n";
 
 struct Group {
   std::string_view word;
