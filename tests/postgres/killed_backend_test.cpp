@@ -272,8 +272,11 @@ TEST_P(PostgresKilledBackend, NeverTwoHoldersWhileBackendsAreKilled) {
                        .rounds = GetParam() == Weapon::sigkill ? 40 : 60,
                        .patient = false,
                        .ttl = 600ms};
-  EXPECT_EQ(contend(how), how.threads * how.rounds);
-  EXPECT_GT(struck, 1);
+  // However quick the machine is, they go on until it hit them more than once.
+  for (auto passes = 0; passes == 0 || (struck < 2 && passes < 50); ++passes) {
+    EXPECT_EQ(contend(how), how.threads * how.rounds);
+  }
+  EXPECT_GE(struck, 2);
   EXPECT_EQ(overlaps_in(log), std::vector<std::string>());
 }
 
