@@ -7,6 +7,7 @@ import pwd
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import tempfile
 import unittest
@@ -24,10 +25,30 @@ def end(server: subprocess.Popen, how: int):
         server.wait(timeout=30)
 
 
+class ShiftedClock:
+    """Moves the wall clock of programs that are started with its `env` (tests/clock_shim)."""
+
+    def __init__(self, case: unittest.TestCase):
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="holt-e2e-"))
+        case.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+        folder.chmod(0o755)  # a server that runs as another user reads it, too
+        self.file = folder / "shift"
+        shim = shutil.copy(os.environ["HOLT_CLOCK_SHIM"], folder)
+        # ASan wants to come first; told that we know, it does without.
+        self.env = {"LD_PRELOAD": str(shim), "CLOCKSHIM_FILE": str(self.file),
+                    "ASAN_OPTIONS": "verify_asan_link_order=0"}
+        self.file.write_bytes(struct.pack("q", 0))
+
+    def set(self, nanoseconds: int):
+        with self.file.open("r+b") as file:  # not truncated: the programs have it mapped
+            file.write(struct.pack("q", nanoseconds))
+
+
 class Postgres:
     """It does not run as root: as the user `postgres` then. Whoever connects is believed."""
 
-    def __init__(self, case: unittest.TestCase):
+    def __init__(self, case: unittest.TestCase, env: dict[str, str] | None = None):
+        self.env = os.environ | (env or {})
         programs = sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin/postgres"))
         if not programs:
             raise RuntimeError("there is no server in /usr/lib/postgresql")
@@ -51,7 +72,8 @@ class Postgres:
             self.process = subprocess.Popen(
                 [self.bin / "postgres", "-D", self.folder / "data", "-p", str(self.port),
                  "-k", self.folder, "-c", "listen_addresses=127.0.0.1", "-c", "fsync=off"],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.folder, **self.user)
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.folder, env=self.env,
+                **self.user)
         self.case.addCleanup(end, self.process, signal.SIGQUIT)
         self.case.wait_for(self._answers, "PostgreSQL to answer")
 
@@ -80,7 +102,8 @@ class Postgres:
 
 
 class Redis:
-    def __init__(self, case: unittest.TestCase):
+    def __init__(self, case: unittest.TestCase, env: dict[str, str] | None = None):
+        self.env = os.environ | (env or {})
         self.port = free_port()
         self.folder = tempfile.mkdtemp(prefix="holt-e2e-")
         case.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
@@ -91,7 +114,7 @@ class Redis:
         self.process = subprocess.Popen(
             ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--save", "",
              "--dir", self.folder], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL)
+            stderr=subprocess.DEVNULL, env=self.env)
         self.case.addCleanup(end, self.process, signal.SIGTERM)
         self.case.wait_for(self._answers, "Redis to answer")
 
