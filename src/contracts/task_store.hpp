@@ -213,8 +213,8 @@ class TaskStore {
   ///   `answered` and for `memory`. Of its tasks only those still in the claim, whose end moves to
   ///   now + ttl if it has not come.
   /// - Fewer than `want`, and idle_for above zero: the owner's inbox is idle for these kinds until
-  ///   idle_for is over, it is woken, or it asks again; written in the same step. Waking is
-  ///   Signal{topic::work, queue} to the inbox, once; from then on it is not idle. Who hears it
+  ///   idle_for is over, it is woken, or it asks again for them; written in the same step. Waking
+  ///   is Signal{topic::work, queue} to the inbox, once; from then on it is not idle. Who hears it
   ///   asks again. A store where an add and this can miss each other answers a short ask_again.
   ///   An exchange that wants nothing leaves the mark as it is.
   /// - Tasks that a step brings back to pending and does not claim itself wake idle workers, but

@@ -121,7 +121,7 @@ void TaskExchangeStep::idle(TaskRows& rows, TaskWaker& waker, bool more) {
     waker.mark(request_.kinds, request_.want - result_.tasks.size(),
                rows.now_ns() + request_.idle_for.count());
   } else {
-    waker.unmark();
+    waker.unmark(request_.kinds);
   }
 }
 

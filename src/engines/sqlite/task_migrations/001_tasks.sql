@@ -109,7 +109,7 @@ CREATE TABLE idle (
   until_ns INTEGER NOT NULL,
   want     INTEGER NOT NULL,
   kinds    BLOB    NOT NULL,
-  PRIMARY KEY (queue, inbox)
+  PRIMARY KEY (queue, inbox, kinds)
 ) STRICT, WITHOUT ROWID;
 
 -- Dead tasks (until_ms NULL: for good) and those that have a result.
