@@ -49,10 +49,11 @@ end
 local names = next_words()
 local again = claim_of(owner)
 if again then
-  local mine = tasks_in(owner)
-  local records = #mine > 0 and call('HMGET', tasks, unpack(mine)) or {}
+  -- One that has ended stays so, and its tasks are nobody's to start.
   local till = tonumber(call('ZSCORE', ends, owner) or 0)
-  if till > now_ms() and till < now_ms() + ttl then
+  local mine = till > now_ms() and tasks_in(owner) or {}
+  local records = #mine > 0 and call('HMGET', tasks, unpack(mine)) or {}
+  if #mine > 0 and till < now_ms() + ttl then
     call('ZADD', ends, text_of(now_ms() + ttl), owner)
   end
   return { #mine > 0 and again.fence or '0', again.said, 1, 0, table.concat(mine, ' '), records,
