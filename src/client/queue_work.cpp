@@ -56,10 +56,12 @@ struct QueueWork::Shop {
   Retries retries;
 };
 
-QueueWork::QueueWork(std::shared_ptr<Core> core, WorkTools tools, WorkPlan plan, Retries retries)
+QueueWork::QueueWork(std::shared_ptr<Core> core, WorkTools tools, WorkPlan plan, Retries retries,
+                     Home* home)
     : core_(std::move(core)),
       env_(tools.env),
       retries_(std::move(retries)),
+      home_(home),
       crew_(std::make_unique<Crew>(plan.concurrency)),
       stop_turns_(env_),
       worker_(std::make_unique<TaskWorker>(
@@ -140,6 +142,7 @@ void QueueWork::start() {
     }
     shop_ = std::make_shared<Shop const>(env_, worker_->bench(), handlers_, others_, retries_);
     worker_->start(std::move(kinds));
+    if (home_ != nullptr) attention_ = home_->attention();
     started_ = true;
   });
 }
@@ -155,6 +158,7 @@ bool QueueWork::stop(std::chrono::milliseconds patience) {
 asio::awaitable<bool> QueueWork::stop_in_turn(Nanos patience) {
   co_await stop_turns_.begin();
   bool const all = co_await worker_->stop(patience);
+  attention_ = nullptr;
   started_ = false;
   stop_turns_.end();
   co_return all;

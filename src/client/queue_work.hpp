@@ -4,6 +4,7 @@
 // client alive.
 
 #include "client/call_gate.hpp"
+#include "contracts/home.hpp"
 #include "env/crew.hpp"
 #include "primitives/turns.hpp"
 #include "primitives/worker.hpp"
@@ -37,7 +38,9 @@ class Retries {
 
 class QueueWork {
  public:
-  QueueWork(std::shared_ptr<Core> core, WorkTools tools, WorkPlan plan, Retries retries);
+  /// `home`: where the engine's signals come in; null if it has no loop of its own.
+  QueueWork(std::shared_ptr<Core> core, WorkTools tools, WorkPlan plan, Retries retries,
+            Home* home);
   /// Stops it. In a forked child the other half is in the parent: then nothing is cleaned up.
   ~QueueWork();
   QueueWork(QueueWork const&) = delete;
@@ -72,6 +75,7 @@ class QueueWork {
   std::shared_ptr<Core> core_;
   Env& env_;
   Retries const retries_;
+  Home* const home_;
   std::unique_ptr<Crew> crew_;
   std::shared_ptr<CallGate> gate_ = std::make_shared<CallGate>();
   Turns stop_turns_;  ///< one at a time stops
@@ -82,6 +86,7 @@ class QueueWork {
   Worker::Handler others_;
   Worker::OnLate late_;
   std::shared_ptr<Shop const> shop_;  ///< of the present start
+  std::shared_ptr<void> attention_;   ///< while we work: a signal is heard at once
 
   std::unique_ptr<TaskWorker> worker_;
   std::optional<Reaction> gone_;

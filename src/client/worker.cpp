@@ -32,7 +32,7 @@ Worker Core::worker(WorkerOptions const& options) {
   plan.patience = timeout_;
   WorkTools const tools{env_, tasks, engine_->signals(), log_};
   auto work = std::make_unique<QueueWork>(shared_from_this(), tools, std::move(plan),
-                                          Retries(options.retry));
+                                          Retries(options.retry), home_);
   work->heed(gone_.get_token(), closing_.get_token());
   return Worker(std::move(work));
 }
