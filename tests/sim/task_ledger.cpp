@@ -158,8 +158,8 @@ void TaskLedger::claimed(ClaimRequest const& request, Claimed const& answer, Nan
 void TaskLedger::check_repeat(ClaimRequest const& request, Claimed const& answer,
                               Batch const& batch) {
   if (batch.forgotten) return;
-  bool const same = std::ranges::equal(
-      answer.finishes, batch.finishes, [](auto const& one, auto const& other) {
+  bool const same =
+      std::ranges::equal(answer.finishes, batch.finishes, [](auto const& one, auto const& other) {
         return one.has_value() == other.has_value() && (!one || *one == *other);
       });
   if (!same) violated("asked again, the same answer: " + request.owner.text());
