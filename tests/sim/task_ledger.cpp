@@ -32,7 +32,8 @@ TaskLedger::Job* TaskLedger::find(TaskId const& id) {
 bool TaskLedger::surely_claimed(Job const& job, int own_visits) const {
   if (job.waiting || job.unsure || job.end || job.visits > own_visits) return false;
   auto const batch = batches_.find(job.owner.text());
-  return batch != batches_.end() && !batch->second.let_go &&
+  // An exchange that came late, when it was forgotten, is another one under its owner's name.
+  return batch != batches_.end() && batch->second.fence == job.fence && !batch->second.let_go &&
          world_.now() < batch->second.not_before;
 }
 
@@ -324,7 +325,8 @@ void TaskLedger::trusted(Job const& job, Owner const& owner, Fence fence, Nanos 
   }
   auto const batch = batches_.find(owner.text());
   if (batch == batches_.end()) return violated("nobody gave " + what);
-  if (batch->second.let_go || until <= batch->second.not_before) return;
+  if (batch->second.let_go || batch->second.fence != fence) return;
+  if (until <= batch->second.not_before) return;
   violated(fmt::format("trust ends before the claim: {}, {} us too late", what,
                        (until - batch->second.not_before) / std::chrono::microseconds(1)));
 }
