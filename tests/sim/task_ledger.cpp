@@ -240,7 +240,8 @@ void TaskLedger::renewed(ClaimRenewal const& renewal,
     return;
   }
   bool const there = std::ranges::any_of(jobs_, [&](auto const& job) {
-    return job.second.owner == renewal.owner && surely_claimed(job.second, 0);
+    return job.second.owner == renewal.owner && job.second.fence == renewal.fence &&
+           surely_claimed(job.second, 0);
   });
   if (there) violated("what lasts is renewed: " + what);
 }
