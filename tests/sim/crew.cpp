@@ -113,8 +113,8 @@ asio::awaitable<void> Crew::work_at_bench() {
 
 /// Until it is done or told to stop; some return a little later than they are told.
 asio::awaitable<void> Crew::handle(std::shared_ptr<HeldTask> held) {
-  auto const longest = random_.chance(80 * percent) ? Nanos(milliseconds(40))
-                                                    : tools_.options.tasks.ttl * 3 / 2;
+  auto const longest =
+      random_.chance(80 * percent) ? Nanos(milliseconds(40)) : tools_.options.tasks.ttl * 3 / 2;
   auto const until = tools_.env.now() + random_.between(Nanos(1000), longest);
   if (random_.chance(20 * percent)) held->progress("began");
   Event stopped(tools_.env);

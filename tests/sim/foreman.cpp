@@ -65,8 +65,8 @@ void Foreman::check_told(Run& run) {
   if (world_.state(node) != World::State::running) return;
   auto const since = std::max(*run.ended, world_.running_since(node));
   if (world_.now() - since <= tell_within + options_.faults.lateness * 4) return;
-  ledger_.violated(fmt::format("who has lost a task is told: {} of {}", run.job->id.text(),
-                               world_.name(node)));
+  ledger_.violated(
+      fmt::format("who has lost a task is told: {} of {}", run.job->id.text(), world_.name(node)));
 }
 
 void Foreman::check_heard(SimEnv const& env) {

@@ -46,7 +46,7 @@ class Foreman {
     SimEnv* env;
     std::shared_ptr<HeldTask> held;
     TaskLedger::Job* job;
-    Instant trusted{};            ///< until when it was, the last time somebody looked
+    Instant trusted{};           ///< until when it was, the last time somebody looked
     std::optional<Nanos> ended;  ///< when held() was first seen false
   };
   using Handed = std::pair<TaskId, Fence>;

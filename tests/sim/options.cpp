@@ -117,6 +117,19 @@ void choose_tasks(Random random, Options& options) {
   tasks.stuck = random.chance(half);
 }
 
+void describe_polls(PollOptions const& polls, auto const& add, auto const& add_ms) {
+  add("endpoints", polls.endpoints);
+  add_ms("poll_every_ms", polls.every);
+  add_ms("poll_ttl_ms", polls.ttl);
+  add_ms("poll_settle_ms", polls.settle);
+  add_ms("poll_drain_ms", polls.drain);
+  if (polls.endpoints > 0) add("poll_moves", polls.moves);
+  add("poll_weighted", polls.weighted);
+  add("poll_capped", polls.capped);
+  add("poll_compatible", polls.compatible);
+  add("poll_disagree", polls.disagree);
+}
+
 void describe_tasks(QueueOptions const& tasks, auto const& add, auto const& add_ms) {
   if (tasks.handlers == 0) return;
   add("handlers", tasks.handlers);
@@ -179,16 +192,7 @@ std::string describe(Options const& options) {
   add("priorities", options.priorities);
   add("strangers", options.strangers);
   add("elections", options.elections);
-  add("endpoints", options.polls.endpoints);
-  add_ms("poll_every_ms", options.polls.every);
-  add_ms("poll_ttl_ms", options.polls.ttl);
-  add_ms("poll_settle_ms", options.polls.settle);
-  add_ms("poll_drain_ms", options.polls.drain);
-  if (options.polls.endpoints > 0) add("poll_moves", options.polls.moves);
-  add("poll_weighted", options.polls.weighted);
-  add("poll_capped", options.polls.capped);
-  add("poll_compatible", options.polls.compatible);
-  add("poll_disagree", options.polls.disagree);
+  describe_polls(options.polls, add, add_ms);
   describe_tenancy(options.tenancy, add);
   describe_tasks(options.tasks, add, add_ms);
   add("delay_us", faults.delay / microseconds(1));

@@ -32,7 +32,7 @@ constexpr std::uint64_t most_steps = 5'000'000;
 /// Everything must be over this long after healing.
 constexpr minutes most_recovery{5};
 /// And all tasks be done.
-constexpr seconds most_work{90};
+constexpr seconds most_work{45};
 
 /// What the store runs on, from one boot to the next.
 struct Machine {
@@ -303,7 +303,8 @@ asio::awaitable<void> Simulation::audit(Name queue) {
   std::string cursor;
   do {
     TaskFilter const any;
-    TaskPage page = co_await machine().store->tasks().list(queue.text(), any, cursor, 1000, deadline);
+    TaskPage page =
+        co_await machine().store->tasks().list(queue.text(), any, cursor, 1000, deadline);
     std::ranges::move(page.tasks, std::back_inserter(all));
     cursor = page.next;
   } while (!cursor.empty());

@@ -32,7 +32,8 @@ TaskLedger::Job* TaskLedger::find(TaskId const& id) {
 bool TaskLedger::surely_claimed(Job const& job, int own_visits) const {
   if (job.waiting || job.unsure || job.end || job.visits > own_visits) return false;
   auto const batch = batches_.find(job.owner.text());
-  return batch != batches_.end() && !batch->second.let_go &&
+  // An exchange that came late, when it was forgotten, is another one under its owner's name.
+  return batch != batches_.end() && batch->second.fence == job.fence && !batch->second.let_go &&
          world_.now() < batch->second.not_before;
 }
 
@@ -158,8 +159,8 @@ void TaskLedger::claimed(ClaimRequest const& request, Claimed const& answer, Nan
 void TaskLedger::check_repeat(ClaimRequest const& request, Claimed const& answer,
                               Batch const& batch) {
   if (batch.forgotten) return;
-  bool const same = std::ranges::equal(
-      answer.finishes, batch.finishes, [](auto const& one, auto const& other) {
+  bool const same =
+      std::ranges::equal(answer.finishes, batch.finishes, [](auto const& one, auto const& other) {
         return one.has_value() == other.has_value() && (!one || *one == *other);
       });
   if (!same) violated("asked again, the same answer: " + request.owner.text());
@@ -239,7 +240,8 @@ void TaskLedger::renewed(ClaimRenewal const& renewal,
     return;
   }
   bool const there = std::ranges::any_of(jobs_, [&](auto const& job) {
-    return job.second.owner == renewal.owner && surely_claimed(job.second, 0);
+    return job.second.owner == renewal.owner && job.second.fence == renewal.fence &&
+           surely_claimed(job.second, 0);
   });
   if (there) violated("what lasts is renewed: " + what);
 }
@@ -324,7 +326,8 @@ void TaskLedger::trusted(Job const& job, Owner const& owner, Fence fence, Nanos 
   }
   auto const batch = batches_.find(owner.text());
   if (batch == batches_.end()) return violated("nobody gave " + what);
-  if (batch->second.let_go || until <= batch->second.not_before) return;
+  if (batch->second.let_go || batch->second.fence != fence) return;
+  if (until <= batch->second.not_before) return;
   violated(fmt::format("trust ends before the claim: {}, {} us too late", what,
                        (until - batch->second.not_before) / std::chrono::microseconds(1)));
 }

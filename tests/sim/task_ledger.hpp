@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // TaskLedger: what the store may have done with tasks, as seen from outside. It judges the store
-// alone: added once and never lost; fences of a task grow, and each is of one claim; nobody is given
-// what another has, what has ended, or what is not due; only who has the claim hands in, and is
-// heard; attempts and unique keys have their limits; a cancel ends in cancelled or comes too late.
+// alone: added once and never lost; fences of a task grow, and each is of one claim; nobody is
+// given what another has, what has ended, or what is not due; only who has the claim hands in, and
+// is heard; attempts and unique keys have their limits; a cancel ends in cancelled or comes too
+// late.
 //
 // What a claim takes back is not told to anybody: once a claim can have ended, its tasks may be
 // anywhere until they are seen again. So it is after a power cut, and where a request is under way.
@@ -107,10 +108,10 @@ class TaskLedger {
   /// One exchange, and the claim that came of it.
   struct Batch {
     Fence fence;
-    Nanos not_before{};       ///< it ends, at the earliest
-    Nanos not_after{};        ///< and at the latest
-    bool let_go = false;      ///< named in a give_back
-    bool forgotten = false;   ///< said to be answered: asked again it may be another exchange
+    Nanos not_before{};      ///< it ends, at the earliest
+    Nanos not_after{};       ///< and at the latest
+    bool let_go = false;     ///< named in a give_back
+    bool forgotten = false;  ///< said to be answered: asked again it may be another exchange
     std::vector<std::expected<TaskState, Lost>> finishes;
   };
 
