@@ -26,6 +26,7 @@ constexpr std::string_view top_examples =
     "  holt lock list                            who holds what\n"
     "  holt elect scheduler -- ./scheduler       run it on one machine, the leader\n"
     "  holt poll --endpoints feeds.txt -- ./fetch.sh {}\n"
+    "  holt work --queue mail -- ./send.sh         do the tasks that holt queue add has added\n"
     "  holt up --name myproject                  a name that nobody else has, until holt down\n";
 
 constexpr std::string_view top_settings =
