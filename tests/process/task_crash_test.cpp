@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A hundred thousand tasks, of which one in a hundred kills the process that its handler runs in:
-// most of these once, some of them always. None is lost, none is completed twice, none is stuck,
-// and those that always kill end dead.
+// A hundred thousand tasks (on PostgreSQL a fifth of that), of which one in a hundred kills the
+// process that its handler runs in: most of these once, some of them always. None is lost, none is
+// completed twice, none is stuck, and those that always kill end dead.
 
 #include "process/task_crew.hpp"
 #include "process/task_processes.hpp"
@@ -62,7 +62,10 @@ INSTANTIATE_TEST_SUITE_P(Redis, TasksThatKillTheirWorkers, testing::Values(&redi
 INSTANTIATE_TEST_SUITE_P(Postgres, TasksThatKillTheirWorkers, testing::Values(&postgres_place),
                          [](auto const&) { return "postgres"; });
 
-TEST_P(TasksThatKillTheirWorkers, EndDeadAndAllOthersAreDoneOnce) { survive(100'000); }
+TEST_P(TasksThatKillTheirWorkers, EndDeadAndAllOthersAreDoneOnce) {
+  // Opening a client is slow there, and each of a thousand deaths costs one.
+  survive(url_.starts_with("postgres") ? 20'000 : 100'000);
+}
 
 }  // namespace
 }  // namespace holt::test

@@ -132,22 +132,26 @@ TEST(RedisTasks, OnlyCountersStayBehindAnEmptyQueue) {
 TEST(RedisTasks, AKeyThatSomebodyElseHasWrittenIsToldAndNothingIsLost) {
   RedisServer const server;
   RedisTaskCaller caller(server.url());
-  caller.add(4);
+  caller.add(40);
   auto const first = caller.asking(1);
   auto const held = caller.exchange(first);
+  std::size_t expected = 39;  // waiting or running, when that one is completed
+  std::size_t running = 0;
   for (auto const& key : keys_of(server)) {
     SCOPED_TRACE(key);
     auto const ours = std::string(start) + key;
     server.command({"RENAME", ours, "kept"});
     server.command({"SET", ours, "a stranger's"});
     auto const before = server.command({"DBSIZE"}).integer;
-    for (auto const& work : std::vector<std::function<void()>>{
-             [&] { caller.add(1); }, [&] { caller.exchange(caller.asking(1)); }}) {
+    auto const refused = [&](auto const& work) {
       auto const error = error_of(work);
-      if (!error) continue;  // a call that does not need this key
+      if (!error) return false;  // it does not need this key
       EXPECT_THAT(error->what(), HasSubstr("WRONGTYPE"));
       EXPECT_FALSE(error->retryable()) << error->what();
-    }
+      return true;
+    };
+    if (!refused([&] { caller.add(1); })) ++expected;
+    refused([&] { running += caller.exchange(caller.asking(1)).tasks.size(); });
     EXPECT_GE(server.command({"DBSIZE"}).integer, before);
     EXPECT_EQ(server.command({"GET", ours}).text, "a stranger's");
     server.command({"DEL", ours});
@@ -155,6 +159,11 @@ TEST(RedisTasks, AKeyThatSomebodyElseHasWrittenIsToldAndNothingIsLost) {
   }
   auto const told = caller.exchange(caller.completing(first.owner, held));
   EXPECT_EQ(told.finishes.at(0).value(), TaskState::completed);
+  EXPECT_EQ(caller.count().pending + caller.count().running, expected);
+  std::size_t claimed = running;
+  for (int i = 0; i < 50; ++i) claimed += caller.exchange(caller.asking(1)).tasks.size();
+  EXPECT_EQ(claimed, expected) << "a task that nobody can claim";
+  EXPECT_EQ(caller.count().pending, 0U);
 }
 
 TEST(RedisTasks, AFullServerRefusesAllOfABatchOrTakesAllOfIt) {

@@ -60,6 +60,7 @@ if again then
            large(mine, records) }
 end
 
+refuse_strangers(17)
 if ARGV[3] ~= '' then know_server(counter, ARGV[3]) end
 local fence = want > 0 and draw(counter, 'n')
 if want > 0 and not fence then return redis.error_reply('FENCES are used up') end

@@ -31,6 +31,14 @@ local call, format, match, sub = redis.call, string.format, string.match, string
 local counter, kinds, tasks, side, ready, due, retry, unique, periods, idle, blocks =
   unpack(KEYS, 1, 11)
 
+-- Ends the script with WRONGTYPE if somebody else has written to one of the first so many keys: in
+-- the middle of its writes it would lose a task, or leave half of one.
+local size_of = { 'HLEN', 'HLEN', 'HLEN', 'HLEN', 'ZCARD', 'ZCARD', 'ZCARD', 'HLEN', 'ZCARD',
+                  'HLEN', 'ZCARD', 'HLEN', 'HLEN', 'ZCARD', 'ZCARD', 'LLEN', 'ZCARD' }
+local function refuse_strangers(count)
+  for i = 1, count do call(size_of[i], KEYS[i]) end
+end
+
 local read_ms
 local function now_ms()
   read_ms = read_ms or math.floor(clock() / 1000)
