@@ -51,7 +51,7 @@ struct AddOptions {
   void declare(CommandLine& line) {
     line.word("QUEUE", queue);
     line.value("--kind", "KIND", kind, "what is to be done: workers choose by it");
-    line.value("--payload", "TEXT|@FILE|-", payload, "what with; -: one task per line of stdin");
+    line.value("--payload", "PAYLOAD", payload, "text, @FILE, or -: one task per line of stdin");
     line.count("--priority", priority, "1 is the most urgent, 10 the least (5)");
     line.duration("--delay", delay, "does not run before it has passed");
     line.count("--max-attempts", max_attempts, "dead after so many failures (3; 1 to 100)");

@@ -58,7 +58,7 @@ struct WorkOptions {
 
   void declare(CommandLine& line) {
     line.value("--queue", "QUEUE", queue, "whose tasks to do");
-    line.value("--kind", "KIND[,KIND...]", kinds, "only tasks of these kinds (default: all)");
+    line.value("--kind", "KINDS", kinds, "only tasks of these, commas between (default: all)");
     line.count("--concurrency", concurrency, "how many commands at a time (5; 1 to 1000)");
     line.duration("--ttl", ttl, "after which a worker that died is noticed (10s; 1s to 1d)");
     line.duration("--poll", poll, "how often to look where the store cannot wake us (1s)");
