@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Workers on every engine that has tasks, when something is odd: two of them in one process, a
-// handler that forks, one that does not return, a worker that goes in the middle.
+// handler that forks, one that does not return.
 
 #include "contract/queue_fixture.hpp"
 
@@ -70,22 +70,6 @@ TEST_P(TaskWorkersInTrouble, AHandlerThatDoesNotReturnIsLeftBehindAndItsTaskGoes
   door.open();
   EXPECT_TRUE(notes_.has("returned"));
   EXPECT_EQ(queue_.find(id)->result, "in time");
-}
-
-/// What was not handed in by then is not lost with the one that did it.
-TEST_P(TaskWorkersInTrouble, OneThatIsDestroyedHandsInWhatHasEnded) {
-  std::vector<TaskId> ids;
-  {
-    auto doing = worker(holt_, [this](Job&) { notes_.write("done"); });
-    doing.start();
-    std::vector<TaskDraft> const drafts(20, TaskDraft{"job", "", {}});
-    for (auto const& added : queue_.add_many(drafts)) ids.push_back(added.id);
-    ASSERT_TRUE(notes_.reaches(5));
-  }
-  auto const counts = queue_.count();
-  EXPECT_EQ(counts.running, 0U);
-  EXPECT_EQ(counts.completed, notes_.all().size());
-  EXPECT_EQ(counts.completed + counts.pending, ids.size());
 }
 
 HOLT_ON_EVERY_ENGINE(TaskWorkersInTrouble);
