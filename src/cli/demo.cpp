@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // holt demo: an instance, and in it what a lock with fences does when all goes well, when its
 // holder is killed, and when its holder is stopped and goes on too late; an election whose leaders
-// stop and die; and endpoints that are polled by a changing set of workers. On a store of its own,
-// which is removed afterwards.
+// stop and die; endpoints that are polled by a changing set of workers; and a queue whose tasks are
+// done though a worker dies with one. On a store of its own, which is removed afterwards.
 
 #include "cli/color.hpp"
 #include "cli/command_line.hpp"
@@ -101,6 +101,10 @@ void print_summary(Facts const& facts, bool one_name) {
       facts.polled.one_at_a_time()
           ? fmt::format("true: {} polls, whose fences only grew", facts.polled.polls())
           : truth(false));
+  row("a killed worker's task ran again",
+      fmt::format("{:.1f} ms after its lease ended", in_ms(facts.task_again)));
+  row("every task completed, none twice",
+      facts.each_done_once() ? fmt::format("true: {} tasks", demo_tasks) : truth(false));
 }
 
 /// Everything happens in an instance of its own, as it would with `holt up --name demo`. True: a
@@ -148,7 +152,7 @@ int demo(CommandLine& line) {
 constinit Command const demo_command{
     .words = "demo",
     .synopsis = "[options]",
-    .summary = "See an instance, locks, an election and polling at work, in twelve seconds",
+    .summary = "See an instance, locks, an election, polling and a queue, in thirteen seconds",
     .examples = "  holt demo\n",
     .details =
         "Starts five worker processes on a store of their own, in a temporary folder, and\n"

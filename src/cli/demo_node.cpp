@@ -9,10 +9,7 @@
 #include <holt/polling.hpp>
 
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
-#include <mutex>
-#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,13 +26,6 @@ std::vector<std::string> endpoints() {
     letters.emplace_back(1, static_cast<char>('a' + i));
   }
   return letters;
-}
-
-void wait_for_answer(std::stop_token const& lost) {
-  std::mutex mutex;
-  std::condition_variable_any never;
-  std::unique_lock lock(mutex);
-  never.wait_for(lock, lost, poll_takes, [] { return false; });
 }
 
 }  // namespace
@@ -56,7 +46,7 @@ void DemoNode::poll_in_turn() {
     auto const endpoint = std::to_string(poll->endpoint().front() - 'a');
     say_to_stage("polls " + endpoint + ' ' + poll->fence().decimal() + ' ' +
                  text_of(BootClock::now()));
-    wait_for_answer(poll->lost());
+    be_busy(poll_takes, poll->lost());
     say_to_stage("polled " + endpoint + ' ' + text_of(BootClock::now()));
   }
 }

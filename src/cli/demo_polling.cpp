@@ -50,16 +50,16 @@ void Story::polling() {
                          "of them at a time.",
                          pollers_.size(), demo_endpoints, in_s(demo_poll_every)));
   for (auto const worker : pollers_) start_polling(worker);
-  watch_polls([this] { return facts_.polled.shared_by(pollers_); });
+  watch([this] { return facts_.polled.shared_by(pollers_); });
   print_pollers(nothing_more);
-  watch_polls_for(time_to_look);
+  watch_for(time_to_look);
   joining_poller();
-  watch_polls_for(time_to_look);
+  watch_for(time_to_look);
   killed_poller();
-  watch_polls_for(time_to_look);
+  watch_for(time_to_look);
   for (auto const worker : pollers_) {
     stage_.tell(worker, "rest");
-    watch_polls([&] { return heard("rested", worker); });  // all its polls have ended by then
+    watch([&] { return heard("rested", worker); });  // all its polls have ended by then
   }
 }
 
@@ -68,7 +68,7 @@ void Story::joining_poller() {
   say('\n' + fmt::format("Worker {} joins them, and takes its part.", worker));
   pollers_.push_back(worker);
   start_polling(worker);
-  watch_polls([this] { return facts_.polled.shared_by(pollers_); });
+  watch([this] { return facts_.polled.shared_by(pollers_); });
   print_pollers(nothing_more);
 }
 
@@ -78,7 +78,7 @@ void Story::killed_poller() {
   killed_.push_back(worker);
   stage_.signal(worker, SIGKILL);
   auto const killed = BootClock::now();
-  watch_polls([&] { return heard("gone", worker); });
+  watch([&] { return heard("gone", worker); });
   facts_.polled.dies(worker, killed);
   // Only now: until it was dead it might have renewed them.
   auto const left = left_by(worker);
@@ -86,7 +86,7 @@ void Story::killed_poller() {
       fmt::format("Worker {} is killed (SIGKILL) while it polls {}. Its leases have {:.2f} s "
                   "left.",
                   worker, fmt::join(left.endpoints, " "), in_s(left.end - killed)));
-  watch_polls([this] { return facts_.polled.shared_by(pollers_); }, left.end);
+  watch([this] { return facts_.polled.shared_by(pollers_); }, left.end);
   print_pollers([&](int heir) { return inheritance(left, heir); });
 }
 
@@ -133,6 +133,8 @@ void Story::write_down(Message message) {
                          static_cast<std::uint64_t>(number(1)), instant(number(2)));
   } else if (message.word == "polled") {
     facts_.polled.ends(static_cast<std::size_t>(number(0)), message.worker, instant(number(1)));
+  } else if (message.word == "begins" || message.word == "did") {
+    write_down_task(message);
   } else {
     if (message.word == "gone") expect_end_of(message.worker);
     unread_.push_back(std::move(message));
@@ -145,25 +147,25 @@ bool Story::heard(std::string_view word, int worker) const {
   });
 }
 
-void Story::watch_polls(std::function<bool()> const& enough, Instant end) {
+void Story::watch(std::function<bool()> const& enough, Instant end) {
   auto const give_up = BootClock::now() + patience;
   auto counted = BootClock::now();
   while (!enough()) {
     auto const now = BootClock::now();
     if (now > give_up) {
-      throw Failure(ExitCode::failed, "the endpoints are not polled as they should be");
+      throw Failure(ExitCode::failed, "the workers do not play their parts");
     }
     if (now - counted >= between_counts) {
       count_down(end);
       counted = now;
     }
-    write_down(stage_.next([] {}));
+    write_down(stage_.next([&] { count_down(end); }));
   }
 }
 
-void Story::watch_polls_for(std::chrono::milliseconds time) {
+void Story::watch_for(std::chrono::milliseconds time) {
   auto const until = BootClock::now() + time;
-  watch_polls([until] { return BootClock::now() >= until; });
+  watch([until] { return BootClock::now() >= until; });
 }
 
 void Story::print_pollers(std::function<std::string(int worker)> const& more) const {

@@ -3,8 +3,10 @@
 // The stage of `holt demo`: worker processes (this binary again, as `holt demo-worker`) that do as
 // they are told, one message each way at a time, and a clock that can be interrupted.
 //   to a worker:   enter | write | leave | stand | stop | poll NODE | rest
+//                  | work | finish
 //   from it:       entered FENCE AT | writes FENCE HELD DEADLINE | left AT | leads TERM AT
 //                  | stopped AT | polls ENDPOINT FENCE AT | polled ENDPOINT AT | rested
+//                  | begins TASK FENCE AT ATTEMPT | did TASK AT | finished
 // Times are BootClock nanoseconds, which all processes of a machine share.
 
 #include "cli/descriptor.hpp"
@@ -22,7 +24,7 @@
 
 namespace holt::cli {
 
-/// What a worker says: a word and up to three numbers.
+/// What a worker says: a word and up to four numbers.
 struct Message {
   int worker = 0;  ///< 1 is the first
   std::string word;

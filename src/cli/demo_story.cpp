@@ -33,10 +33,6 @@ using std::chrono_literals::operator""ms;
 constexpr auto time_inside = 100ms;
 constexpr auto time_before_trouble = 300ms;
 
-std::string fence_text(std::uint64_t fence) {
-  return styled(Style::bold, fmt::format("fence {}", fence), STDOUT_FILENO);
-}
-
 std::string term_text(std::uint64_t term) {
   return styled(Style::bold, fmt::format("term {}", term), STDOUT_FILENO);
 }
@@ -47,11 +43,6 @@ Stay stay_in(Message const& message) {
           .fence = static_cast<std::uint64_t>(message.numbers.at(0)),
           .from = instant(message.numbers.at(1)),
           .until = {}};
-}
-
-/// How long after `since`. The store tells the end of a lease in whole milliseconds, rounded.
-std::chrono::nanoseconds later_than(Instant since, Instant at) {
-  return std::max(at - since, std::chrono::nanoseconds(0));
 }
 
 bool follow_one_another(std::vector<Stay> const& stays) noexcept {
@@ -78,7 +69,7 @@ bool Facts::one_leader_at_a_time() const noexcept {
 bool Facts::all_true() const noexcept {
   return handovers.size() == demo_handovers && stopped_one_knew && late_write_refused &&
          other_writes_accepted && one_at_a_time() && one_leader_at_a_time() &&
-         polled.one_at_a_time();
+         polled.one_at_a_time() && each_done_once();
 }
 
 Story::Story(Stage& stage, Holt& holt, Progress progress) noexcept
@@ -94,6 +85,7 @@ Facts Story::tell() {
   stopped_holder();
   election();
   polling();
+  queue();
   return std::move(facts_);
 }
 

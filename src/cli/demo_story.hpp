@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The story that `holt demo` tells, and the books it keeps: who held the lock, led and polled from
-// when to when, and a resource that refuses a lower fence than it has seen.
+// The story that `holt demo` tells, and the books it keeps: who held the lock, led, polled and
+// worked from when to when, and a resource that refuses a lower fence than it has seen.
 
 #include "cli/demo_polled.hpp"
 #include "cli/demo_stage.hpp"
@@ -9,6 +9,8 @@
 
 #include <holt/clock.hpp>
 #include <holt/open.hpp>
+#include <holt/queue.hpp>
+#include <holt/task.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -27,6 +29,13 @@ inline constexpr char const* demo_polling = "demo";
 inline constexpr std::chrono::milliseconds demo_ttl{2'000};
 inline constexpr std::chrono::milliseconds demo_poll_every{100};
 inline constexpr std::size_t demo_endpoints = 9;  // a, b, c ...
+inline constexpr char const* demo_queue = "demo";
+inline constexpr char const* demo_short = "short";  // kinds of tasks
+inline constexpr char const* demo_long = "long";
+inline constexpr std::chrono::milliseconds demo_short_takes{100};
+inline constexpr std::chrono::milliseconds demo_long_takes{500};
+inline constexpr std::chrono::milliseconds demo_claim_ttl{1'000};  // the shortest
+inline constexpr std::size_t demo_tasks = 12;                      // a, b, c ...
 inline constexpr int demo_workers = 4;
 inline constexpr int demo_handovers = 12;
 
@@ -54,11 +63,18 @@ struct Facts {
   std::vector<Stay> terms;
   std::chrono::nanoseconds poller_killed{};  ///< from the end of its leases to the last take-over
   PolledSide polled{demo_endpoints};
+  std::chrono::nanoseconds task_again{};                 ///< from the end of the killed one's lease
+  PolledSide attempts{demo_tasks};                       ///< at tasks: judged as polls are
+  std::vector<int> done = std::vector<int>(demo_tasks);  ///< how often each came to its end
+  bool all_completed = false;                            ///< the store says so
 
   /// Fences grew, and no stay began before the one before it had ended.
   [[nodiscard]] bool one_at_a_time() const noexcept;
   /// The same of terms.
   [[nodiscard]] bool one_leader_at_a_time() const noexcept;
+
+  /// Each task was done by one worker at a time, to its end once, and the store knows it.
+  [[nodiscard]] bool each_done_once() const noexcept;
 
   /// All that the demo claims.
   [[nodiscard]] bool all_true() const noexcept;
@@ -94,6 +110,9 @@ class Story {
   void polling();
   void joining_poller();
   void killed_poller();
+  void queue();
+  void killed_worker(Queue& queue, TaskId const& task);
+  void finish_work();
 
   [[nodiscard]] Message expect(std::string_view word, Instant end = {});
   /// Waits for the next holder; how long after `since` it came, which `what` says in words.
@@ -107,13 +126,14 @@ class Story {
   /// The end of a worker: one that was not killed is a Failure.
   void expect_end_of(int worker) const;
   void start_polling(int worker);
-  /// A message while there is polling: a poll for the books, or one for later.
+  /// A message while many talk: a poll or a task for the books, or one for later.
   void write_down(Message message);
+  void write_down_task(Message const& message);
   [[nodiscard]] bool heard(std::string_view word, int worker) const;
   /// Writes down what comes until `enough`, and tells meanwhile when the leases will end.
   /// Throws Failure when that takes too long.
-  void watch_polls(std::function<bool()> const& enough, Instant end = {});
-  void watch_polls_for(std::chrono::milliseconds time);
+  void watch(std::function<bool()> const& enough, Instant end = {});
+  void watch_for(std::chrono::milliseconds time);
   void print_pollers(std::function<std::string(int worker)> const& more) const;
   [[nodiscard]] std::string inheritance(Leavings const& left, int heir);
   [[nodiscard]] Leavings left_by(int worker);
@@ -129,7 +149,8 @@ class Story {
   FencedResource resource_;
   Facts facts_;
   std::vector<int> killed_;     ///< workers whose end is expected
-  std::vector<int> pollers_;    ///< those that live
+  std::vector<int> pollers_;    ///< those that live; in the end they work
+  Instant task_lease_end_;      ///< of the task of the killed one
   std::deque<Message> unread_;  ///< came before one that was waited for
 };
 

@@ -6,8 +6,11 @@
 
 #include <holt/clock.hpp>
 
+#include <fmt/format.h>
+
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <string>
@@ -21,6 +24,14 @@ double in_ms(std::chrono::nanoseconds time) {
 double in_s(std::chrono::nanoseconds time) { return std::chrono::duration<double>(time).count(); }
 
 Instant instant(std::int64_t nanoseconds) { return Instant(BootClock::duration(nanoseconds)); }
+
+std::chrono::nanoseconds later_than(Instant since, Instant at) {
+  return std::max(at - since, std::chrono::nanoseconds(0));
+}
+
+std::string fence_text(std::uint64_t fence) {
+  return styled(Style::bold, fmt::format("fence {}", fence), STDOUT_FILENO);
+}
 
 void say(std::string const& line) {
   clear_line();

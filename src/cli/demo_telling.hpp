@@ -16,6 +16,11 @@ namespace holt::cli {
 /// A time as workers tell it.
 [[nodiscard]] Instant instant(std::int64_t nanoseconds);
 
+/// How long after `since`. The store tells the end of a lease in whole milliseconds, rounded.
+[[nodiscard]] std::chrono::nanoseconds later_than(Instant since, Instant at);
+
+[[nodiscard]] std::string fence_text(std::uint64_t fence);
+
 void say(std::string const& line);
 /// What goes wrong, on purpose.
 void say_trouble(std::string const& line);

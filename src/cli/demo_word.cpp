@@ -5,6 +5,10 @@
 
 #include <sys/socket.h>
 
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <stop_token>
 #include <string>
 
 namespace holt::cli {
@@ -13,6 +17,13 @@ std::string text_of(Instant time) { return std::to_string(time.time_since_epoch(
 
 void say_to_stage(std::string const& message) noexcept {
   static_cast<void>(::send(demo_socket, message.data(), message.size(), MSG_NOSIGNAL));
+}
+
+void be_busy(std::chrono::milliseconds time, std::stop_token const& stop) {
+  std::mutex mutex;
+  std::condition_variable_any never;
+  std::unique_lock lock(mutex);
+  never.wait_for(lock, stop, time, [] { return false; });
 }
 
 }  // namespace holt::cli

@@ -13,6 +13,7 @@
 #include <holt/election.hpp>
 #include <holt/lock.hpp>
 #include <holt/open.hpp>
+#include <holt/queue.hpp>
 
 #include <signal.h>
 #include <sys/prctl.h>
@@ -73,6 +74,27 @@ void rest(std::optional<DemoNode>& node) {
   say_to_stage("rested");
 }
 
+void do_task(Job& job, std::chrono::milliseconds takes) {
+  auto const task = std::to_string(job.task().payload.front() - 'a');
+  say_to_stage("begins " + task + ' ' + job.fence().decimal() + ' ' + text_of(BootClock::now()) +
+               ' ' + std::to_string(job.task().attempt));
+  be_busy(takes, job.stop());
+  say_to_stage("did " + task + ' ' + text_of(BootClock::now()));
+}
+
+// One task at a time and none ahead: what it leaves behind when it is killed is what it was doing.
+void work(Holt& holt, std::optional<Worker>& worker) {
+  worker.emplace(
+      holt.worker({.queue = demo_queue, .concurrency = 1, .ttl = demo_claim_ttl, .prefetch = 0}));
+  worker->handle(demo_short, [](Job& job) { do_task(job, demo_short_takes); });
+  worker->handle(demo_long, [](Job& job) { do_task(job, demo_long_takes); });
+  worker->start();
+}
+
+void finish(Worker& worker) {
+  if (worker.stop()) say_to_stage("finished");
+}
+
 int demo_worker(CommandLine& line) {
   StoreOptions store;
   store.declare(line);
@@ -83,6 +105,7 @@ int demo_worker(CommandLine& line) {
   std::optional<Lock> lock;
   std::optional<Election> election;
   std::optional<DemoNode> node;
+  std::optional<Worker> worker;
   std::array<char, 64> buffer{};
   while (true) {
     auto const size = ::recv(demo_socket, buffer.data(), buffer.size(), 0);
@@ -95,6 +118,8 @@ int demo_worker(CommandLine& line) {
     if (word == "stop" && election) stop(*election);
     if (word.starts_with(poll_order)) node.emplace(holt, word.substr(poll_order.size()));
     if (word == "rest") rest(node);
+    if (word == "work") work(holt, worker);
+    if (word == "finish" && worker) finish(*worker);
   }
 }
 

@@ -20,7 +20,7 @@ namespace {
 using Rows = std::vector<std::pair<std::string, std::string>>;
 
 constexpr std::string_view top_examples =
-    "  holt demo                                 see it work, in twelve seconds\n"
+    "  holt demo                                 see it work, in thirteen seconds\n"
     "  holt run --lock deploy -- ./deploy.sh     run a command, one at a time in the fleet\n"
     "  holt run --lock backup --no-wait -- make backup\n"
     "  holt lock list                            who holds what\n"

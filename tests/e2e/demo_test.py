@@ -44,7 +44,8 @@ class DemoTest(HoltCase):
         for claim in ("one instance under one name", "the stopped one saw held\\(\\) false",
                       "its late write was refused",
                       "no two holders at once", "no two leaders at once",
-                      "no two polls of one endpoint at once"):
+                      "no two polls of one endpoint at once",
+                      "every task completed, none twice"):
             self.assertRegex(shown, rf"{claim} +true\b")
         fences = [int(f) for f in re.findall(r"enters +fence (\d+)", shown)]
         self.assertEqual(len(fences), 15)
@@ -56,6 +57,7 @@ class DemoTest(HoltCase):
         self.assertEqual(len(terms), 3)
         self.assertEqual(terms, sorted(set(terms)))
         self.check_polling(shown)
+        self.check_queue(shown)
         self.assertEqual(list(self.temporary.iterdir()), [])
         self.assertEqual(self.workers(), [])
 
@@ -78,6 +80,24 @@ class DemoTest(HoltCase):
         self.assertEqual(sorted(" ".join(taken).split()), had.split(), shown)
         polls = re.search(r"at once +true: (\d+) polls, whose fences only grew\n", shown)
         self.assertGreater(int(polls.group(1)), 9 * 5)
+
+    def check_queue(self, shown: str):
+        """Each task is begun once; that of the killed one again, later, by another."""
+        before, after = shown[shown.index(" do the 12 tasks"):].split("\n\n")[:2]
+        begun = re.compile(r"worker (\d) begins +([a-l]) +fence (\d+)(?: +attempt (\d))?")
+        killed, task = re.search(r"Worker (\d) is killed \(SIGKILL\) in the middle of ([a-l])\.",
+                                 after).groups()
+        runs = begun.findall(before) + begun.findall(after)
+        self.assertEqual(sorted(run[1] for run in runs), sorted("abcdefghijkl" + task), shown)
+        first, again = [run for run in runs if run[1] == task]
+        self.assertEqual((first[0], first[3]), (killed, ""), shown)
+        self.assertNotEqual(again[0], killed, shown)
+        self.assertEqual(again[3], "2", shown)
+        self.assertGreater(int(again[2]), int(first[2]), shown)
+        self.assertNotIn(killed, [run[0] for run in begun.findall(after)], shown)
+        self.assertRegex(after, r"attempt 2, \d+\.\d\d ms after that lease ended")
+        self.assertRegex(shown, r"task ran again +\d+\.\d ms after its lease ended")
+        self.assertRegex(shown, r"none twice +true: 12 tasks\n")
 
     def test_it_touches_no_other_store(self):
         started = self.start("demo", env={"HOLT_STORE": "sqlite:///proc/no/such/folder/x.db"})
