@@ -115,17 +115,19 @@ TEST_F(SqliteTasks, ADeletedFileIsNoticed) {
 TEST_F(SqliteTasks, RequestsAreRememberedWhateverTheWallClockSays) {
   auto request = adding(1);
   request.request = "once";
-  TaskId first;
   {
     auto const engine = open();
-    first = run(engine->tasks()->add(request, later())).at(0).id;
+    auto const first = run(engine->tasks()->add(request, later())).at(0).id;
+    EXPECT_EQ(run(engine->tasks()->add(request, later())).at(0).id, first);
     auto const until = Instant(Nanos(sql_on_tasks("SELECT until_ns FROM request")));
     EXPECT_GT(until, env_.now() + TaskStore::memory - 1min);
     EXPECT_LE(until, env_.now() + TaskStore::memory);
   }
   env_.reboot("another boot");
   auto const engine = open();
-  EXPECT_EQ(run(engine->tasks()->add(request, later())).at(0).id, first);
+  EXPECT_EQ(count(*engine).pending, 1U);
+  auto const until = Nanos(sql_on_tasks("SELECT until_ns FROM request"));
+  EXPECT_EQ(until, TaskStore::memory) << "of a clock that begins with the boot";
 }
 
 TEST_F(SqliteTasks, ARebootEndsAllClaimsAndRaisesFences) {
