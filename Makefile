@@ -40,7 +40,7 @@ build: ## the release binary, build/holt
 	$(sub) build/release/build.ninja
 	$(say) building the release binary
 	@$(call compile,build/release,holt holt_redis_module holt_postgres_module)
-	@ln -f build/release/holt build/holt
+	@ln -sfn release/holt build/holt
 	$(say) done: build/holt
 
 test: ## everything CI runs: tidy, both compilers, all tests under ASan and UBSan

@@ -10,7 +10,8 @@ if ! command -v "$format" >/dev/null; then
   exit 1
 fi
 
-mapfile -d '' files < <(find include src tests bench examples -name '*.[ch]pp' -print0 2>/dev/null)
+mapfile -d '' files < <(find include src tests bench examples -name node_modules -prune -o \
+  -name '*.[ch]pp' -print0 2>/dev/null)
 ((${#files[@]} > 0)) || exit 0
 if [[ ${1:-} != --check ]]; then
   exec "$format" -i "${files[@]}"

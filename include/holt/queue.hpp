@@ -186,6 +186,9 @@ class Worker {
   /// Who does tasks of this kind. Returning completes the task; what is thrown is the error of a
   /// failed attempt. Only kinds with a handler are claimed. At most 32; before start().
   void handle(std::string_view kind, Handler handler);
+  /// Who does tasks of kinds without a handler of their own: all kinds of the queue are claimed,
+  /// those that nobody has thought of yet as well. Before start().
+  void handle_others(Handler handler);
   /// Called, on a thread of the library, when an attempt ended too late: the task was taken back,
   /// and what the handler reported counts for nothing. Before start().
   void on_late(OnLate late);

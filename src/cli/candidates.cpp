@@ -140,6 +140,7 @@ class Line {
     if (word.placeholder == "ELECTION") add_elections();
     if (word.placeholder == "POLLING") add_pollings();
     if (word.placeholder == "ENDPOINT") add_endpoints(plain);
+    if (word.placeholder == "TASK") add_tasks();
     if (word.placeholder == "COMMAND") add_commands({});
     if (word.placeholder == "SUBCOMMAND" && is_group(plain.back())) add_commands(plain.back());
   }
@@ -197,6 +198,15 @@ class Line {
     for (auto const& endpoint : holt->endpoints(plain.front())) {
       if (std::ranges::find(plain, endpoint.endpoint) == plain.end()) add(endpoint.endpoint, {});
     }
+  }
+
+  /// Of a queue whose name and slash are there already.
+  void add_tasks() {
+    auto const slash = last_.find('/');
+    auto holt = slash == std::string::npos ? std::nullopt : open_store();
+    if (!holt) return;
+    auto queue = holt->queue(last_.substr(0, slash));
+    for (auto const& task : queue.list({}, {}, most_names).tasks) add(task.id.text(), {});
   }
 
   /// Names of locks.

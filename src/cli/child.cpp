@@ -52,6 +52,8 @@ int become_command(ChildSetup const& setup, Watchdog& watchdog, char** words, ch
   if (::getppid() != parent) return ESRCH;  // it died before that took effect
   if (setup.terminal >= 0) ::tcsetpgrp(setup.terminal, self);
   if (setup.input >= 0 && ::dup2(setup.input, STDIN_FILENO) < 0) return errno;
+  if (setup.output >= 0 && ::dup2(setup.output, STDOUT_FILENO) < 0) return errno;
+  if (setup.errors >= 0 && ::dup2(setup.errors, STDERR_FILENO) < 0) return errno;
   ::sigaction(SIGCHLD, &setup.on_child, nullptr);
   ::sigprocmask(SIG_SETMASK, &setup.mask, nullptr);
   ::execvpe(words[0], words, environment);

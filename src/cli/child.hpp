@@ -20,6 +20,8 @@ struct ChildSetup {
   struct sigaction const& on_child;             ///< what it does with SIGCHLD
   int terminal = -1;                            ///< whose foreground it becomes; -1: none
   int input = -1;                               ///< its standard input; -1: ours
+  int output = -1;                              ///< its standard output; -1: ours
+  int errors = -1;                              ///< its standard error; -1: ours
   std::size_t place = 0;                        ///< with the watchdog
 };
 

@@ -26,6 +26,7 @@ constexpr std::string_view top_examples =
     "  holt lock list                            who holds what\n"
     "  holt elect scheduler -- ./scheduler       run it on one machine, the leader\n"
     "  holt poll --endpoints feeds.txt -- ./fetch.sh {}\n"
+    "  holt work --queue mail -- ./send.sh       do the tasks that holt queue add has added\n"
     "  holt up --name myproject                  a name that nobody else has, until holt down\n";
 
 constexpr std::string_view top_settings =
@@ -77,6 +78,12 @@ constexpr std::string_view election_examples =
     "  holt election watch scheduler             whenever that changes\n"
     "  holt election resign scheduler --to web-2\n";
 
+constexpr std::string_view queue_examples =
+    "  holt queue add mail --kind welcome --payload '{\"to\":\"ada\"}'\n"
+    "  holt queue list mail --state dead\n"
+    "  holt queue show mail/42\n"
+    "  holt queue cancel mail/42\n";
+
 constexpr std::string_view bench_examples =
     "  holt bench lock                           how fast is my store?\n";
 
@@ -87,6 +94,7 @@ constexpr std::array groups{
     Group{"", "Holt coordinates replicas on the database they already run.", top_examples},
     Group{"lock", "Take, show and break locks.", lock_examples},
     Group{"election", "See who leads, and ask for another leader.", election_examples},
+    Group{"queue", "Add, show, list and cancel tasks.", queue_examples},
     Group{"bench", "Measure your own store.", bench_examples},
     Group{"config", "See what is configured, and where.", config_examples},
 };

@@ -61,7 +61,9 @@ constinit std::string_view const manual_notes =
     "often a worker looks that cannot be woken\n"
     "\n"
     "The command of holt run gets HOLT_LOCK_NAME and HOLT_FENCE, that of holt elect HOLT_ELECTION\n"
-    "and HOLT_FENCE, those of holt poll HOLT_ENDPOINT, HOLT_POLLING, HOLT_NODE and HOLT_FENCE.\n"
+    "and HOLT_FENCE, those of holt poll HOLT_ENDPOINT, HOLT_POLLING, HOLT_NODE and HOLT_FENCE,\n"
+    "those of holt work HOLT_TASK_ID, _QUEUE, _KIND, _PRIORITY, _ATTEMPT, _MAX_ATTEMPTS,\n"
+    "_METADATA and _DEADLINE, and HOLT_FENCE.\n"
     "\n"
     "Colour is for terminals; NO_COLOR, CLICOLOR=0 and CLICOLOR_FORCE are heeded unless --color\n"
     "says always or never.\n"
@@ -69,6 +71,7 @@ constinit std::string_view const manual_notes =
     "The first Ctrl-C (or TERM, HUP, QUIT) ends a command within 100 ms, also while another\n"
     "process blocks the store; what could not be cleaned up by then ends with its ttl. A second\n"
     "one ends it at once. holt run and holt elect pass it on to their command; holt poll ends its\n"
-    "commands and hands over first, which takes a few seconds at the most.\n";
+    "commands and hands over first, which takes a few seconds at the most; holt work lets its\n"
+    "commands go on for its patience before that.\n";
 
 }  // namespace holt::cli

@@ -78,6 +78,8 @@ constinit Command const migrate_command{
         "its role in the database may not, or because updates of tables are a step of their\n"
         "own, put migrate=no into the programs' address of the store and run this as the owner\n"
         "of the tables. Programs that use the store go on meanwhile.\n"
+        "The tables of queues are among them on PostgreSQL; on SQLite they are in a second file,\n"
+        "FILE-tasks, which is made when the first queue is used.\n"
         "Exit code 0: done, or nothing to do. 2: the store is of a Holt that is too new for\n"
         "this one. 3: with --check, something is to be done. 4: this role may not.\n",
     .run = &migrate,

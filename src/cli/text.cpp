@@ -12,10 +12,11 @@
 namespace holt::cli {
 namespace {
 
-/// Bytes of the UTF-8 character at the start of `text`; 0 when it is broken or a control character.
-std::size_t printable_size(std::string_view text) {
-  auto const lead = static_cast<unsigned char>(text[0]);
-  if (lead < 0x80) return lead >= 0x20 && lead != 0x7F ? 1 : 0;
+/// Bytes of the UTF-8 character at the start of `text`; 0 when it is broken.
+std::size_t character_size(std::string_view text) {
+  auto const byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  auto const lead = byte(0);
+  if (lead < 0x80) return 1;
   std::size_t const size = lead >= 0xF5   ? 0
                            : lead >= 0xF0 ? 4
                            : lead >= 0xE0 ? 3
@@ -23,8 +24,18 @@ std::size_t printable_size(std::string_view text) {
                                           : 0;
   if (size == 0 || text.size() < size) return 0;
   for (std::size_t i = 1; i < size; ++i) {
-    if ((static_cast<unsigned char>(text[i]) & 0xC0U) != 0x80U) return 0;
+    if ((byte(i) & 0xC0U) != 0x80U) return 0;
   }
+  bool const overlong = (lead == 0xE0 && byte(1) < 0xA0) || (lead == 0xF0 && byte(1) < 0x90);
+  bool const beyond = (lead == 0xED && byte(1) >= 0xA0) || (lead == 0xF4 && byte(1) >= 0x90);
+  return overlong || beyond ? 0 : size;
+}
+
+/// The same; 0 for a control character too.
+std::size_t printable_size(std::string_view text) {
+  auto const size = character_size(text);
+  auto const lead = static_cast<unsigned char>(text[0]);
+  if (size <= 1) return size == 1 && lead >= 0x20 && lead != 0x7F ? 1 : 0;
   bool const c1_control = lead == 0xC2 && static_cast<unsigned char>(text[1]) < 0xA0;
   // U+2028 to U+202E and U+2066 to U+2069: line ends and changes of direction.
   auto const start = text.substr(0, 3);
@@ -40,6 +51,15 @@ std::string escaped(char byte) {
 }
 
 }  // namespace
+
+bool is_utf8(std::string_view text) noexcept {
+  while (!text.empty()) {
+    auto const size = character_size(text);
+    if (size == 0) return false;
+    text.remove_prefix(size);
+  }
+  return true;
+}
 
 std::string printable(std::string_view text, std::size_t limit) {
   std::string result;

@@ -14,7 +14,10 @@ namespace holt::cli {
 /// few less, with "..." where something was cut.
 [[nodiscard]] std::string printable(std::string_view text, std::size_t limit = 200);
 
-/// The same in double quotes.
+/// False: JSON has no way to say it.
+[[nodiscard]] bool is_utf8(std::string_view text) noexcept;
+
+/// The same as printable(), in double quotes.
 [[nodiscard]] std::string in_quotes(std::string_view text);
 
 /// A name as a word of a command line that a person can paste into a shell.

@@ -38,11 +38,21 @@ Nanos Retries::delay(std::uint32_t failures, std::uint64_t random) const {
 }
 
 struct QueueWork::Shop {
-  Shop(Env& with, std::shared_ptr<Workbench> on, Handlers who, Retries when)
-      : env(with), bench(std::move(on)), handlers(std::move(who)), retries(std::move(when)) {}
+  Shop(Env& with, std::shared_ptr<Workbench> on, Handlers who, Worker::Handler else_who,
+       Retries when)
+      : env(with),
+        bench(std::move(on)),
+        handlers(std::move(who)),
+        others(std::move(else_who)),
+        retries(std::move(when)) {}
+  [[nodiscard]] Worker::Handler const& handler_of(std::string const& kind) const {
+    auto const own = handlers.find(kind);
+    return own == handlers.end() ? others : own->second;
+  }
   Env& env;  ///< lives as long as the client does
   std::shared_ptr<Workbench> bench;
   Handlers handlers;
+  Worker::Handler others;
   Retries retries;
 };
 
@@ -98,6 +108,15 @@ void QueueWork::handle(std::string_view kind, Worker::Handler handler) {
   });
 }
 
+void QueueWork::handle_others(Worker::Handler handler) {
+  core_->check_usable("worker");
+  if (!handler) throw InvalidArgument("a handler must be something that can be called");
+  core_->on_executor([&] {
+    check_not_started("a handler");
+    others_ = std::move(handler);
+  });
+}
+
 void QueueWork::on_late(Worker::OnLate late) {
   core_->check_usable("worker");
   core_->on_executor([&] {
@@ -114,12 +133,14 @@ void QueueWork::tell(LateFinish const& late) {
 void QueueWork::start() {
   core_->check_usable("worker");
   core_->on_executor([this] {
-    if (handlers_.empty()) {
+    if (handlers_.empty() && !others_) {
       throw InvalidArgument("a worker needs a handler before it starts: use handle()");
     }
     std::vector<std::string> kinds;
-    for (auto const& [kind, handler] : handlers_) kinds.push_back(kind);
-    shop_ = std::make_shared<Shop const>(env_, worker_->bench(), handlers_, retries_);
+    if (!others_) {  // no kinds: all of the queue
+      for (auto const& [kind, handler] : handlers_) kinds.push_back(kind);
+    }
+    shop_ = std::make_shared<Shop const>(env_, worker_->bench(), handlers_, others_, retries_);
     worker_->start(std::move(kinds));
     if (home_ != nullptr) attention_ = home_->attention();
     started_ = true;
@@ -165,7 +186,7 @@ TaskEnd QueueWork::attempt(std::shared_ptr<Core> const& core, Shop const& shop,
   auto* const inside = held.get();
   holt::Job job(std::shared_ptr<HeldTask>(std::make_shared<Both>(core, held), inside));
   try {
-    shop.handlers.at(held->task().kind)(job);
+    shop.handler_of(held->task().kind)(job);
     TaskEnd end(held, TaskOutcome::completed);
     end.text = held->take_result();
     return end;

@@ -48,6 +48,7 @@ class QueueWork {
 
   // As those of Worker.
   void handle(std::string_view kind, Worker::Handler handler);
+  void handle_others(Worker::Handler handler);
   void on_late(Worker::OnLate late);
   void start();
   bool stop(std::chrono::milliseconds patience);
@@ -82,6 +83,7 @@ class QueueWork {
   // On Env::executor() only:
   bool started_ = false;
   Handlers handlers_;
+  Worker::Handler others_;
   Worker::OnLate late_;
   std::shared_ptr<Shop const> shop_;  ///< of the present start
   std::shared_ptr<void> attention_;   ///< while we work: a signal is heard at once

@@ -64,6 +64,7 @@ Worker::~Worker() = default;
 void Worker::handle(std::string_view kind, Handler handler) {
   work_->handle(kind, std::move(handler));
 }
+void Worker::handle_others(Handler handler) { work_->handle_others(std::move(handler)); }
 void Worker::on_late(OnLate late) { work_->on_late(std::move(late)); }
 void Worker::start() { work_->start(); }
 bool Worker::stop(std::chrono::milliseconds patience) { return work_->stop(patience); }

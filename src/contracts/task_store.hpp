@@ -211,10 +211,10 @@ class TaskStore {
   ///   it in the queue, and was never handed out before, also when that claim was lost in a crash.
   /// - The same owner again: nothing is done; the same answer, as long as it is not said to be
   ///   `answered` and for `memory`. Of its tasks only those still in the claim, whose end moves to
-  ///   now + ttl if it has not come.
+  ///   now + ttl; none once that end has come: who asks would trust what others may have at once.
   /// - Fewer than `want`, and idle_for above zero: the owner's inbox is idle for these kinds until
-  ///   idle_for is over, it is woken, or it asks again; written in the same step. Waking is
-  ///   Signal{topic::work, queue} to the inbox, once; from then on it is not idle. Who hears it
+  ///   idle_for is over, it is woken, or it asks again for them; written in the same step. Waking
+  ///   is Signal{topic::work, queue} to the inbox, once; from then on it is not idle. Who hears it
   ///   asks again. A store where an add and this can miss each other answers a short ask_again.
   ///   An exchange that wants nothing leaves the mark as it is.
   /// - Tasks that a step brings back to pending and does not claim itself wake idle workers, but

@@ -77,14 +77,15 @@ void TaskWorker::give_back_for_others() {
   wake_.set();
 }
 
-/// Before anybody else can have its tasks: the local deadline is earlier than the store's.
+/// Before anybody else can have its tasks: the local deadline is earlier than the store's. What a
+/// runner took just before runs when the rest is cleared away, and nothing is started after that.
 void TaskWorker::lose(Claim& claim, LossReason why) {
   claim.lost = true;
   claim.held->lose();
+  give_back(claim);
   for (auto const& task : claim.tasks) {
     if (task->stage() == Stage::running) task->ask_to_stop();
   }
-  give_back(claim);
   report(LogLevel::warn, "lost", claim.held->owner(), claim.held->fence(), to_string(why));
 }
 

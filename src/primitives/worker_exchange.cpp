@@ -198,6 +198,10 @@ void TaskWorker::take_on(Exchange& done) {
     return;
   }
   last_fence_ = std::max(last_fence_, answer.fence);
+  if (stopping_) {
+    give_back_.push_back(done.request.owner);
+    return;
+  }
   Claim claim;
   claim.held = std::make_shared<HeldClaim>(next_claim_++, done.request.owner, answer.fence);
   claim.held->trust(trust::deadline(done.started, plan_.ttl));
@@ -210,9 +214,7 @@ void TaskWorker::take_on(Exchange& done) {
   }
   auto const& kept = claims_.emplace(claim.held->number(), std::move(claim)).first->second;
   look_at_ = std::min(look_at_, kept.give_back_at);
-  auto const runners = bench_->lay_out(kept.tasks);
-  if (stopping_) give_back_all();
-  start_runners(runners);
+  start_runners(bench_->lay_out(kept.tasks));
 }
 
 void TaskWorker::start_runners(std::uint32_t count) {

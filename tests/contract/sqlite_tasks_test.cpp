@@ -111,6 +111,23 @@ TEST_F(SqliteTasks, ADeletedFileIsNoticed) {
   EXPECT_EQ(error->outcome(), Outcome::not_applied);
 }
 
+/// By the time since boot: a wall clock that is set must not make a repeated add another one.
+TEST_F(SqliteTasks, RequestsAreRememberedWhateverTheWallClockSays) {
+  auto request = adding(1);
+  request.request = "once";
+  TaskId first;
+  {
+    auto const engine = open();
+    first = run(engine->tasks()->add(request, later())).at(0).id;
+    auto const until = Instant(Nanos(sql_on_tasks("SELECT until_ns FROM request")));
+    EXPECT_GT(until, env_.now() + TaskStore::memory - 1min);
+    EXPECT_LE(until, env_.now() + TaskStore::memory);
+  }
+  env_.reboot("another boot");
+  auto const engine = open();
+  EXPECT_EQ(run(engine->tasks()->add(request, later())).at(0).id, first);
+}
+
 TEST_F(SqliteTasks, ARebootEndsAllClaimsAndRaisesFences) {
   Fence before;
   {

@@ -137,5 +137,16 @@ TEST_P(TaskClaim, MayTakeWhatTheSameStepBroughtBack) {
   EXPECT_EQ(numbers(exchange(request).tasks), numbers({id}));
 }
 
+/// As after a backup was put back: `holt doctor --raise-fence`.
+TEST_P(TaskClaim, RaisingReachesTheFencesOfTasks) {
+  constexpr std::uint64_t jump = std::uint64_t{1} << 32U;
+  add();
+  auto const before = claim_one();
+  static_cast<void>(run(client_.engine().raise_fence(deadline())));
+  EXPECT_EQ(complete(before), TaskState::completed) << "who holds one is left alone";
+  add();
+  EXPECT_GE(claim_one().claimed.fence.value(), before.claimed.fence.value() + jump);
+}
+
 }  // namespace
 }  // namespace holt::test

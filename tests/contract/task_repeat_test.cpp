@@ -80,6 +80,20 @@ TEST_P(TaskRepeat, MovesTheEndOfTheClaim) {
   EXPECT_GT(info(id).expires_in, 30s);
 }
 
+TEST_P(TaskRepeat, GivesNothingOfAClaimThatHasEnded) {
+  auto const id = add();
+  auto request = asking(1, 1s);
+  exchange(request);
+  outlive(1s);
+  request.ttl = 60s;
+  auto const again = exchange(request);
+  EXPECT_TRUE(again.tasks.empty());
+  EXPECT_EQ(again.fence, Fence());
+  EXPECT_EQ(state(id), TaskState::running);
+  exchange(asking(0));
+  EXPECT_EQ(state(id), TaskState::pending);
+}
+
 TEST_P(TaskRepeat, DoesNotBringBackAClaimThatWasTakenBack) {
   auto const id = add();
   auto const request = asking(1, 1s);

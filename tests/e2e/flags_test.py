@@ -99,8 +99,12 @@ class FlagsTest(HoltCase):
     @staticmethod
     def words(command: str) -> list[str]:
         known = {"run": ["--", "true"], "elect": ["x", "--", "true"], "completion": ["bash"],
-                 "poll": ["--stored", "--", "true"], "poll show": ["x"]}
-        return known.get(command, ["x"] if command.startswith(("lock ", "election ")) else
+                 "poll": ["--stored", "--", "true"], "poll show": ["x"],
+                 "work": ["--queue", "x", "--", "true"], "queue add": ["x", "--kind", "x"],
+                 "queue list": ["x"]}
+        return known.get(command, ["x"] if command.startswith(
+                             ("lock ", "election ")) else ["x/1"] if
+                         command.startswith("queue ") else
                          ["x", "y"] if command.startswith("poll ") else [])
 
     def test_manual_pages(self):

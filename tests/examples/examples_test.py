@@ -165,6 +165,40 @@ class ExamplesTest(HoltCase):
         for feed in FEEDS:
             self.assertGreater(second[feed], first[feed])
 
+    # thumbnails, letters.sh
+
+    def start_worker(self, *command) -> subprocess.Popen:
+        self.env["HOLT_STORE"] = str(self.folder / "holt.db")
+        started = subprocess.Popen([str(word) for word in command], env=self.env, text=True,
+                                   stdout=subprocess.PIPE)
+        self.addCleanup(self._stop, started)
+        return started
+
+    def test_thumbnails_are_made_though_a_worker_is_killed(self):
+        first = self.start_worker(PROGRAMS / "thumbnails", self.folder, "work")
+        self.assertEqual(first.stdout.readline(), "works\n")
+        pictures = [f"{number}.png" for number in range(20)]
+        adding = self.start_worker(PROGRAMS / "thumbnails", self.folder, "add", *pictures, "x")
+        adding.stdout.readline()
+        first.kill()
+        second = self.start_worker(PROGRAMS / "thumbnails", self.folder, "work")
+        said = adding.communicate(timeout=PATIENCE)[0].splitlines()
+        self.assertEqual(adding.returncode, 0)
+        for picture, line in zip(pictures[1:], said):
+            self.assertRegex(line, rf"^thumbnails/\d+ completed: small-{picture} with fence \d+$")
+        self.assertRegex(said[-1], r"^thumbnails/\d+ dead: $")
+        second.terminate()
+        self.assertEqual(second.communicate(timeout=PATIENCE)[0], "works\nstopped\n")
+
+    def test_letters(self):
+        self.env["PATH"] = f"{pathlib.Path(BINARY).resolve().parent}:{self.env['PATH']}"
+        worker = self.start_worker(SOURCES / "letters.sh", self.folder)
+        add = ["queue", "add", "letters", "--kind", "letter", "--wait", "60s", "--payload"]
+        self.assertEqual(self.check(0, *add, "ada").stdout, "Dear ada,\n")
+        self.assertIn("it is dead", self.check(1, *add, "4711").stderr)
+        worker.terminate()
+        self.assertEqual(worker.wait(timeout=PATIENCE), 0)
+
     # job_service: each connection is one request
 
     def start_replica(self) -> tuple[subprocess.Popen, int]:

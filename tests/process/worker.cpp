@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "process/worker.hpp"
 
+#include "process/doer.hpp"
 #include "process/fetcher.hpp"
 #include "process/voter.hpp"
 
@@ -44,6 +45,8 @@ class Worker {
     if (fetcher_) {
       if (auto const answer = of_fetcher(command, words)) return *answer;
     }
+    if (command == "work") return work(words);
+    if (command == "stop_working") return stop_working(words);
     if (command == "cpu") return cpu();
     if (command == "at") return std::to_string(BootClock::now().time_since_epoch().count());
     return "error unknown command";
@@ -175,6 +178,21 @@ class Worker {
     return fence ? "polled " + fence->decimal() : "none";
   }
 
+  std::string work(std::istringstream& words) {
+    Doer::Plan plan;
+    int ttl = 0;
+    words >> plan.queue >> ttl >> plan.concurrency >> plan.ledger >> plan.who;
+    plan.ttl = milliseconds(ttl);
+    doer_.emplace(holt_, plan);
+    return "working";
+  }
+
+  std::string stop_working(std::istringstream& words) {
+    int patience = 0;
+    words >> patience;
+    return doer_->stop(milliseconds(patience)) ? "stopped" : "late";
+  }
+
   static std::string told_of(std::optional<Fetcher::Kept> const& kept) {
     if (!kept) return "none";
     return "kept " + kept->endpoint + " " + kept->fence.decimal() +
@@ -193,6 +211,7 @@ class Worker {
   std::vector<Lock> many_;
   std::optional<Voter> voter_;
   std::optional<Fetcher> fetcher_;
+  std::optional<Doer> doer_;
 };
 
 }  // namespace

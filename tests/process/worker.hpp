@@ -23,6 +23,8 @@
 //   let_go                     done
 //   stop_fetching              stopped | late
 //   mistakes                   none | what was wrong
+//   work QUEUE TTL_MS CONCURRENCY LEDGER WHO   working   (doer.hpp: a worker of a queue)
+//   stop_working MS            stopped | late
 //   cpu                        microseconds of CPU time used so far
 //   at                         BootClock in ns
 // Anything that throws answers `error TEXT`.

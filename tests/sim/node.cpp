@@ -30,6 +30,7 @@ Node::Node(Surroundings around, NodeId id, std::string name, Skew skew)
       link_(env_, around.store_env, around.options.faults, around.options.seed),
       leases_(link_, around.leases, around.checker),
       records_(link_, around.records, around.landlord),
+      tasks_(link_, around.tasks, around.ledger),
       log_(trace_log(around.world, id)),
       keeper_(env_, leases_, bus_, log_),
       locks_(env_, leases_, bus_, keeper_, log_),
@@ -56,6 +57,13 @@ void Node::start_clients() {
     tenant_ = std::make_unique<Tenant>(tools, records_, around_.landlord, id_);
     start(tenant_->run());
   }
+  if (around_.options.tasks.handlers > 0) {
+    WorkTools const parts{env_, tasks_, bus_, log_};
+    crew_ = std::make_unique<Crew>(tools, parts, around_.foreman, around_.ledger);
+    customer_ = std::make_unique<Customer>(tools, tasks_, bus_, around_.ledger);
+    start(crew_->run());
+    start(customer_->run());
+  }
 }
 
 void Node::start(asio::awaitable<void> work) {
@@ -77,6 +85,8 @@ void Node::crash() {
   if (voter_) voter_->die();
   if (fetcher_) fetcher_->die();
   if (tenant_) tenant_->die();
+  if (crew_) crew_->die();
+  if (customer_) customer_->die();
 }
 
 void Node::lose_power() {
@@ -93,7 +103,8 @@ void Node::heal() {
 bool Node::served() const {
   return std::ranges::all_of(clients_, [](auto const& client) { return client->served(); }) &&
          (!voter_ || voter_->served()) && (!fetcher_ || fetcher_->served()) &&
-         (!tenant_ || tenant_->served());
+         (!tenant_ || tenant_->served()) && (!crew_ || crew_->served()) &&
+         (!customer_ || customer_->served());
 }
 
 void Node::close() {

@@ -8,10 +8,14 @@
 #include "primitives/lock.hpp"
 #include "sim/checker.hpp"
 #include "sim/client.hpp"
+#include "sim/crew.hpp"
+#include "sim/customer.hpp"
 #include "sim/faulty_lease_store.hpp"
 #include "sim/faulty_link.hpp"
 #include "sim/faulty_record_store.hpp"
+#include "sim/faulty_task_store.hpp"
 #include "sim/fetcher.hpp"
+#include "sim/foreman.hpp"
 #include "sim/landlord.hpp"
 #include "sim/poll_board.hpp"
 #include "sim/signal_bus.hpp"
@@ -32,9 +36,12 @@ struct Surroundings {
   SimEnv& store_env;
   LeaseStore& leases;
   RecordStore& records;
+  TaskStore& tasks;
   Checker& checker;
   PollBoard& board;
   Landlord& landlord;
+  TaskLedger& ledger;
+  Foreman& foreman;
   Options const& options;
   Phase& phase;
 };
@@ -64,6 +71,8 @@ class Node {
   [[nodiscard]] bool closed() const { return closed_; }
   /// All clients have what they were to have.
   [[nodiscard]] bool served() const;
+  /// It still adds tasks.
+  [[nodiscard]] bool adds() const { return customer_ && !customer_->served(); }
   [[nodiscard]] bool idle() const { return running_ == 0; }
 
  private:
@@ -78,6 +87,7 @@ class Node {
   FaultyLink link_;
   FaultyLeaseStore leases_;
   FaultyRecordStore records_;
+  FaultyTaskStore tasks_;
   EventLog log_;
   Keeper keeper_;
   Locks locks_;
@@ -85,6 +95,8 @@ class Node {
   std::unique_ptr<Voter> voter_;      ///< null: this seed has no election
   std::unique_ptr<Fetcher> fetcher_;  ///< null: this seed has no polling
   std::unique_ptr<Tenant> tenant_;    ///< null: this seed has no instances
+  std::unique_ptr<Crew> crew_;        ///< null: this seed has no tasks
+  std::unique_ptr<Customer> customer_;
   Event client_ended_;
   int running_ = 0;
   bool crashed_ = false;

@@ -106,6 +106,40 @@ void choose_tenancy(Random random, Options& options) {
   tenancy.evicts = random.chance(half / 2);
 }
 
+void choose_tasks(Random random, Options& options) {
+  if (!random.chance(half)) return;
+  auto& tasks = options.tasks;
+  tasks.handlers = static_cast<std::uint32_t>(random.between(1, 4));
+  if (random.chance(half)) tasks.prefetch = static_cast<std::uint32_t>(random.between(1, 20));
+  tasks.ttl = random.between(seconds(1), seconds(3));
+  tasks.poll = random.between(milliseconds(200), seconds(2));
+  tasks.every = random.between(milliseconds(200), seconds(2));
+  tasks.stuck = random.chance(half);
+}
+
+void describe_polls(PollOptions const& polls, auto const& add, auto const& add_ms) {
+  add("endpoints", polls.endpoints);
+  add_ms("poll_every_ms", polls.every);
+  add_ms("poll_ttl_ms", polls.ttl);
+  add_ms("poll_settle_ms", polls.settle);
+  add_ms("poll_drain_ms", polls.drain);
+  if (polls.endpoints > 0) add("poll_moves", polls.moves);
+  add("poll_weighted", polls.weighted);
+  add("poll_capped", polls.capped);
+  add("poll_compatible", polls.compatible);
+  add("poll_disagree", polls.disagree);
+}
+
+void describe_tasks(QueueOptions const& tasks, auto const& add, auto const& add_ms) {
+  if (tasks.handlers == 0) return;
+  add("handlers", tasks.handlers);
+  add("prefetch", tasks.prefetch);
+  add_ms("task_ttl_ms", tasks.ttl);
+  add_ms("task_poll_ms", tasks.poll);
+  add_ms("task_every_ms", tasks.every);
+  add("stuck", tasks.stuck);
+}
+
 void describe_tenancy(TenancyOptions const& tenancy, auto const& add) {
   if (tenancy.names == 0) return;
   add("instances", tenancy.names);
@@ -126,6 +160,7 @@ Options options_of(std::uint64_t seed) {
   choose_work(random, options);
   choose_polls(Random(seed, "polling"), options);
   choose_tenancy(Random(seed, "tenancy"), options);
+  choose_tasks(Random(seed, "tasks"), options);
   auto& faults = options.faults;
   choose_clocks(random, faults);
   faults.delay = choose_delay(random, milliseconds(2));
@@ -157,17 +192,9 @@ std::string describe(Options const& options) {
   add("priorities", options.priorities);
   add("strangers", options.strangers);
   add("elections", options.elections);
-  add("endpoints", options.polls.endpoints);
-  add_ms("poll_every_ms", options.polls.every);
-  add_ms("poll_ttl_ms", options.polls.ttl);
-  add_ms("poll_settle_ms", options.polls.settle);
-  add_ms("poll_drain_ms", options.polls.drain);
-  if (options.polls.endpoints > 0) add("poll_moves", options.polls.moves);
-  add("poll_weighted", options.polls.weighted);
-  add("poll_capped", options.polls.capped);
-  add("poll_compatible", options.polls.compatible);
-  add("poll_disagree", options.polls.disagree);
+  describe_polls(options.polls, add, add_ms);
   describe_tenancy(options.tenancy, add);
+  describe_tasks(options.tasks, add, add_ms);
   add("delay_us", faults.delay / microseconds(1));
   add("ordered", faults.ordered);
   add("slow_ppm", faults.slow);

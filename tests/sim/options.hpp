@@ -63,6 +63,16 @@ struct TenancyOptions {
   bool evicts = false;  ///< the unsafe kind of `down` too
 };
 
+/// How all nodes have a worker of one queue, and add tasks to it.
+struct QueueOptions {
+  std::uint32_t handlers = 0;  ///< of each worker; none: there is no queue
+  std::uint32_t prefetch = 0;
+  Nanos ttl{};
+  Nanos poll{};
+  Nanos every{};       ///< longest pause between two adds of a node
+  bool stuck = false;  ///< some handlers do not return when they are told to
+};
+
 struct Options {
   std::uint64_t seed = 0;
   bool calm = false;
@@ -82,6 +92,7 @@ struct Options {
   bool elections = false;   ///< each node stands for one
   PollOptions polls;        ///< and takes part in this
   TenancyOptions tenancy;   ///< and has instances
+  QueueOptions tasks;       ///< and works on a queue
   bool strangers = false;   ///< somebody releases and renews what is not his
 };
 

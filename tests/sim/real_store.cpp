@@ -8,6 +8,8 @@
 #include "engines/sqlite/record_store.hpp"
 #include "engines/sqlite/schema.hpp"
 #include "engines/sqlite/store_file.hpp"
+#include "engines/sqlite/task_file.hpp"
+#include "engines/sqlite/task_store.hpp"
 #include "engines/sqlite/writer.hpp"
 
 #include <fmt/format.h>
@@ -47,7 +49,7 @@ class RealStore::Disk {
   /// file drops the locks that SQLite has on it; here nobody competes for them.)
   explicit Disk(Disk const& other) : Disk() { become(other); }
   void become(Disk const& other) {
-    for (auto const* const end : {"", "-wal"}) {
+    for (auto const* const end : {"", "-wal", "-tasks", "-tasks-wal"}) {
       fs::remove(file() + end);
       if (fs::exists(other.file() + end)) fs::copy_file(other.file() + end, file() + end);
     }
@@ -102,6 +104,47 @@ class RealStore::DurableRecords final : public RecordStore {
   std::function<void()> sync_;
 };
 
+/// The same of tasks; renewals may be lost.
+class RealStore::DurableTasks final : public TaskStore {
+ public:
+  DurableTasks(TaskStore& store, std::function<void()> sync)
+      : store_(store), sync_(std::move(sync)) {}
+
+  asio::awaitable<std::vector<Added>> add(AddRequest request, Instant deadline) override {
+    auto answer = co_await store_.add(std::move(request), deadline);
+    sync_();
+    co_return answer;
+  }
+  asio::awaitable<Claimed> claim(ClaimRequest request, Instant deadline) override {
+    auto answer = co_await store_.claim(std::move(request), deadline);
+    sync_();
+    co_return answer;
+  }
+  asio::awaitable<std::vector<std::expected<RenewedClaim, Lost>>> renew(
+      std::vector<ClaimRenewal> renewals, Instant deadline) override {
+    return store_.renew(std::move(renewals), deadline);
+  }
+  asio::awaitable<Cancellation> cancel(TaskId id, Instant deadline) override {
+    auto const answer = co_await store_.cancel(std::move(id), deadline);
+    sync_();
+    co_return answer;
+  }
+  asio::awaitable<std::optional<TaskInfo>> find(TaskId id, Instant deadline) override {
+    return store_.find(std::move(id), deadline);
+  }
+  asio::awaitable<TaskPage> list(std::string queue, TaskFilter filter, std::string cursor,
+                                 std::uint32_t limit, Instant deadline) override {
+    return store_.list(std::move(queue), std::move(filter), std::move(cursor), limit, deadline);
+  }
+  asio::awaitable<TaskCounts> count(std::string queue, Instant deadline) override {
+    return store_.count(std::move(queue), deadline);
+  }
+
+ private:
+  TaskStore& store_;
+  std::function<void()> sync_;
+};
+
 struct RealStore::Parts {
   Parts(SimEnv& of, SignalBus& signals, std::unique_ptr<Disk> on)
       : env(of),
@@ -114,7 +157,10 @@ struct RealStore::Parts {
         leases(env, writer, reader, signals, "sim"),
         records(
             env, [this]() -> db::Writer& { return record_writer; }, reader, "sim"),
-        durable_records(records, [this] { sync(); }) {}
+        durable_records(records, [this] { sync(); }),
+        task_file(env, place),
+        tasks(env, task_file, signals, "sim"),
+        durable_tasks(tasks, [this] { sync(); }) {}
 
   static db::Place on_disk(db::Place place) {
     place.sync = db::Sync::full;
@@ -135,6 +181,9 @@ struct RealStore::Parts {
   db::SqliteLeaseStore leases;
   db::SqliteRecordStore records;
   DurableRecords durable_records;
+  db::TaskFile task_file;
+  db::SqliteTaskStore tasks;
+  DurableTasks durable_tasks;
   std::vector<std::weak_ptr<Disk>> watched;
 };
 
@@ -147,6 +196,8 @@ RealStore::~RealStore() = default;
 LeaseStore& RealStore::leases() { return parts_->leases; }
 
 RecordStore& RealStore::records() { return parts_->durable_records; }
+
+TaskStore& RealStore::tasks() { return parts_->durable_tasks; }
 
 std::shared_ptr<RealStore::Disk const> RealStore::disk() {
   auto disk = std::make_shared<Disk>(*parts_->disk);

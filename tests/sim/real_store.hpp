@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// RealStore: the product's own SQLite stores of leases and records in a file in memory, on
+// RealStore: the product's own SQLite stores of leases, records and tasks in files in memory, on
 // simulated time.
 //
 // A disk is what a power cut leaves: the files as they were after one of the last commits. A store
 // that commits leases without waiting for the disk comes back as that, and not as it was. Records
-// are answered when they are on the disk, and with them all that was committed before.
+// and tasks are answered when they are on the disk, and with them all that was committed before.
 
 #include "contracts/env.hpp"
 #include "contracts/lease_store.hpp"
 #include "contracts/record_store.hpp"
 #include "contracts/signal_bus.hpp"
+#include "contracts/task_store.hpp"
 #include "support/sim_env.hpp"
 
 #include <memory>
@@ -33,6 +34,7 @@ class RealStore {
 
   [[nodiscard]] LeaseStore& leases();
   [[nodiscard]] RecordStore& records();
+  [[nodiscard]] TaskStore& tasks();
 
   /// What would be found if the power went off now and every commit had reached the disk. Records
   /// that are written later come to it, too.
@@ -48,6 +50,7 @@ class RealStore {
 
  private:
   class DurableRecords;
+  class DurableTasks;
   struct Parts;
   std::unique_ptr<Parts> parts_;
 };

@@ -31,6 +31,8 @@ constexpr std::size_t most_boots = 3;
 constexpr std::uint64_t most_steps = 5'000'000;
 /// Everything must be over this long after healing.
 constexpr minutes most_recovery{5};
+/// And all tasks be done.
+constexpr seconds most_work{45};
 
 /// What the store runs on, from one boot to the next.
 struct Machine {
@@ -75,6 +77,7 @@ class Simulation {
   void cut_power(std::shared_ptr<RealStore::Disk const> disk);
   void stall_store();
   void step_wall();
+  void audit_soon();
   void heal();
 
   [[nodiscard]] bool all_served() const;
@@ -89,6 +92,7 @@ class Simulation {
   Owner passer_by();
   asio::awaitable<void> disappear(Name name);
   asio::awaitable<void> take_and_release(Name name);
+  asio::awaitable<void> audit(Name queue);
   void end();
   [[nodiscard]] Machine& machine() { return *machines_.back(); }
   [[nodiscard]] LeaseStore& leases() { return machine().store->leases(); }
@@ -101,6 +105,8 @@ class Simulation {
   Phase phase_;
   PollBoard board_;
   Landlord landlord_;
+  TaskLedger ledger_;
+  Foreman foreman_;
   SignalHub hub_;
   /// One per boot, the last is the one in use. What was under way on the others comes to its end
   /// there, on a disk that nobody sees again.
@@ -121,6 +127,8 @@ Simulation::Simulation(Options const& options)
       phase_{.outside = add_outside(world_)},
       board_(world_, options_, checker_, phase_),
       landlord_(world_, options_, checker_, phase_),
+      ledger_(world_, checker_),
+      foreman_(world_, options_, ledger_),
       hub_(world_, options_.faults, options.seed) {
   boot(Skew{}, nullptr);
   landlord_.inspect_with(
@@ -145,8 +153,10 @@ void Simulation::add_node(std::string name) {
   if (nodes_.size() - nodes_before_ >= most_nodes) return;
   auto const id = world_.add_node(fmt::format("n{}", nodes_.size() + 1));
   if (name.empty()) name = world_.name(id);
-  Surroundings const around{world_,   hub_,   machine().env, leases(), machine().store->records(),
-                            checker_, board_, landlord_,     options_, phase_};
+  auto& store = *machine().store;
+  Surroundings const around{world_,        hub_,     machine().env, leases(),  store.records(),
+                            store.tasks(), checker_, board_,        landlord_, ledger_,
+                            foreman_,      options_, phase_};
   nodes_.push_back(std::make_unique<Node>(around, id, std::move(name), draw_skew()));
   if (phase_.healed) nodes_.back()->heal();
   if (options_.faults.pause_at_call > 0) {
@@ -240,6 +250,7 @@ void Simulation::cut_power(std::shared_ptr<RealStore::Disk const> disk) {
   for (auto const& node : nodes_) node->lose_power();
   checker_.power_cut();
   landlord_.power_cut();
+  ledger_.power_cut();
   boot(Skew{.offset = random_.between(seconds(1), std::chrono::hours(48))}, std::move(disk));
   for (std::uint32_t i = 0; i < options_.nodes; ++i) add_node();
 }
@@ -253,12 +264,13 @@ void Simulation::stall_store() {
 }
 
 /// Not in the trace: it must change nothing, but for the first fence, which starts at the wall
-/// clock.
+/// clock. Tasks have run times, which are of the store's: there it does not jump.
 void Simulation::step_wall() {
   if (!options_.faults.wall_steps || checker_.grants() == 0) return;
   Random steps(options_.seed + static_cast<std::uint64_t>(world_.now().count()), "wall");
   auto const by = steps.between(-std::chrono::hours(1), std::chrono::hours(1));
   auto const which = steps.between(0, std::ssize(nodes_));
+  if (which == 0 && options_.tasks.handlers > 0) return;
   auto& env = which == 0 ? machine().env : nodes_[static_cast<std::size_t>(which - 1)]->env();
   env.step_wall(by);
 }
@@ -271,6 +283,35 @@ void Simulation::heal() {
   for (auto const& node : nodes_) {
     if (!node->crashed()) node->heal();
   }
+  if (options_.tasks.handlers > 0) audit_soon();
+}
+
+/// Looks at all tasks again and again until none is left to be done, which has its time.
+void Simulation::audit_soon() {
+  if (ledger_.settled() || phase_.ending) return;
+  if (world_.now() > options_.storm + most_work) {
+    checker_.violated("all tasks are done soon in a healthy world");
+  }
+  for_each({Name(TaskLedger::queue)}, [this](Name queue) { return audit(queue); });
+  world_.schedule(phase_.outside, world_.now() + milliseconds(500), [this] { audit_soon(); });
+}
+
+asio::awaitable<void> Simulation::audit(Name queue) {
+  auto const started = world_.now();
+  auto const deadline = machine().env.now() + seconds(1);
+  std::vector<TaskInfo> all;
+  std::string cursor;
+  do {
+    TaskFilter const any;
+    TaskPage page =
+        co_await machine().store->tasks().list(queue.text(), any, cursor, 1000, deadline);
+    std::ranges::move(page.tasks, std::back_inserter(all));
+    cursor = page.next;
+  } while (!cursor.empty());
+  // What was slow on its way has arrived, too.
+  bool const early = started < options_.storm + options_.faults.slow_delay + seconds(1);
+  bool const adding = std::ranges::any_of(nodes_, [](auto const& node) { return node->adds(); });
+  ledger_.audit(all, started, adding || early);
 }
 
 bool Simulation::all_served() const {
@@ -295,6 +336,7 @@ void Simulation::go_on_until(std::function<bool()> const& done, Nanos until, cha
   while (!checker_.violation() && !done()) {
     auto const more = world_.step();
     landlord_.after_event();
+    foreman_.after_event();
     checker_.after_event();
     if (!more || world_.now() > until || world_.steps() > most_steps) {
       checker_.violated(fmt::format("{} (steps {})", promise, world_.steps()));

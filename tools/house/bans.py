@@ -16,6 +16,8 @@ SIGNALS = ("src/cli/interrupt",)
 PROGRESS = ("src/cli/wait_progress",)
 # `holt poll` waits for what is due beside the thread that sees to its commands.
 DUE_POLLS = ("src/cli/due_polls",)
+# Stopping a worker blocks, and so does waiting for its last commands.
+WORK_JOBS = ("src/cli/work_jobs",)
 # `holt bench` is many callers at once, as a program with threads is.
 CALLERS = ("src/cli/bench_callers",)
 # So is a node of `holt demo`.
@@ -46,7 +48,7 @@ BANS = [
     (
         "clock",
         "",
-        FREE + UPTIME,
+        FREE + UPTIME + WORK_JOBS,
         r"\b(steady|system|high_resolution|utc|file)_clock::now\b"
         r"|\b(clock_gettime|gettimeofday)\s*\(|\b(std::)?time\s*\(\s*(nullptr|NULL|0|&)",
         "a clock is read, use Env::now() or Env::wall()",
@@ -82,7 +84,7 @@ BANS = [
     (
         "thread",
         "",
-        FREE + SIGNALS + PROGRESS + DUE_POLLS + CALLERS + DEMO_NODE,
+        FREE + SIGNALS + PROGRESS + DUE_POLLS + WORK_JOBS + CALLERS + DEMO_NODE,
         r"\bstd::j?thread\b(?!::)|\bstd::async\b|\bpthread_create\b",
         "a thread is started, use Env::blocking() or add it to src/env",
     ),

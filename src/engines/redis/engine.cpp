@@ -246,7 +246,9 @@ class RedisEngine final : public Engine {
   }
   asio::awaitable<FenceRaise> raise_fence(Instant deadline) override {
     if (parts_->syncguard) refuse_to_raise_syncguard("INCRBY");
-    return parts_->leases.raise_fence(deadline);
+    FenceRaise const raised = co_await parts_->leases.raise_fence(deadline);
+    if (tasks() != nullptr) co_await parts_->tasks.raise_fences(deadline);
+    co_return raised;
   }
 
  private:

@@ -77,7 +77,7 @@ void Keys::add_until(std::string_view name, ScriptCall& call) const {
 }
 
 std::string Keys::queue(std::string_view name) const {
-  return fmt::format("{}{{q:{}}}:", prefix_, name);
+  return queues_prefix().append(name).append("}:");
 }
 
 bool Keys::is_in_shard(std::string_view key) const {

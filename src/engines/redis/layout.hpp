@@ -59,6 +59,8 @@ class Keys {
 
   /// What the keys of a queue of tasks begin with: scripts/task_keys.lua tells them all.
   [[nodiscard]] std::string queue(std::string_view name) const;
+  /// And before the name.
+  [[nodiscard]] std::string queues_prefix() const { return prefix_ + "{q:"; }
 
   /// Whether a key of this instance is in one of its shards, and not in a queue.
   [[nodiscard]] bool is_in_shard(std::string_view key) const;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engines/redis/queue_calls.hpp"
 
+#include "engines/redis/key_scan.hpp"
 #include "engines/redis/scripting.hpp"
 
 #include <array>
@@ -20,6 +21,31 @@ constexpr std::array<std::string_view, QueueCalls::all_keys> key_names{
 void QueueCalls::add_keys(std::string_view queue, std::size_t count, ScriptCall& call) const {
   auto const start = keys_.queue(queue);
   for (std::size_t i = 0; i < count; ++i) call.add(start, key_names.at(i));
+}
+
+asio::awaitable<std::vector<std::string>> QueueCalls::queues(Instant deadline) {
+  std::vector<std::string> found;
+  if (!servers_.are_cluster()) {
+    co_await find_queues(servers_.one(), found, deadline);
+    co_return found;
+  }
+  SlotMap const map = co_await servers_.cluster().look(deadline);
+  for (auto const& master : map.masters()) {
+    auto const connection = servers_.cluster().connection_to(master);
+    co_await find_queues(*connection, found, deadline);
+  }
+  co_return found;
+}
+
+/// A queue that has drawn a number has a counter.
+asio::awaitable<void> QueueCalls::find_queues(Connection& server, std::vector<std::string>& found,
+                                              Instant deadline) {
+  std::vector<std::string> const keys =
+      co_await scan_keys(server, keys_.queues_prefix(), {}, deadline);
+  for (auto const& rest : keys) {
+    auto const name = rest.substr(0, rest.find('}'));
+    if (rest == name + "}:c") found.push_back(name);
+  }
 }
 
 asio::awaitable<std::string> QueueCalls::identity(std::string queue, std::string_view operation,

@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_set>
+#include <vector>
 
 namespace holt::redis {
 
@@ -30,6 +31,8 @@ class QueueCalls {
     return keys_.queue(queue).append("a:").append(request);
   }
   [[nodiscard]] std::string const& inbox_channel() const { return keys_.inbox_channel(); }
+  /// All that ever had a task, as far as the servers know. Looks at all their keys.
+  asio::awaitable<std::vector<std::string>> queues(Instant deadline);
 
   /// What a call that draws numbers says of the server; empty: its counter knows that. The call
   /// follows before the coroutine suspends again.
@@ -42,6 +45,9 @@ class QueueCalls {
   asio::awaitable<Reply> send(ScriptCall const& call, Purpose purpose, Instant deadline);
 
  private:
+  asio::awaitable<void> find_queues(Connection& server, std::vector<std::string>& found,
+                                    Instant deadline);
+
   Servers& servers_;
   DurableWrites& writes_;
   Keys const& keys_;

@@ -136,4 +136,13 @@ asio::awaitable<Cancellation> RedisTaskStore::cancel(TaskId id, Instant deadline
   }
 }
 
+asio::awaitable<void> RedisTaskStore::raise_fences(Instant deadline) {
+  std::vector<std::string> const queues = co_await calls_.queues(deadline);
+  for (auto const& queue : queues) {
+    ScriptCall call(scripts::raise_fence, 1, 0);
+    calls_.add_keys(queue, 1, call);
+    [[maybe_unused]] Reply const raised = co_await calls_.write(queue, call, writing, deadline);
+  }
+}
+
 }  // namespace holt::redis

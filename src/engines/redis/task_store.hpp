@@ -32,6 +32,9 @@ class RedisTaskStore final : public TaskStore {
                                  std::uint32_t limit, Instant deadline) override;
   asio::awaitable<TaskCounts> count(std::string queue, Instant deadline) override;
 
+  /// Of every queue that there is: 2^32 on. See Engine::raise_fence.
+  asio::awaitable<void> raise_fences(Instant deadline);
+
  private:
   struct Renewed {
     /// An answer for each; nothing for those that there was none for.

@@ -146,6 +146,7 @@ asio::awaitable<std::vector<Finding>> diagnose(Env& env, Place place, Writer& wr
   findings.push_back(programs_finding(place));
   findings.push_back(stopped_finding(place));
   findings.push_back(log_finding(place.path));
+  findings.push_back(tasks_finding(place.tasks().path));
   findings.push_back(permissions_finding(place));
   try {
     findings.push_back(file_system_finding(folder, file_system_kind(folder)));

@@ -65,6 +65,7 @@ struct Space {
 [[nodiscard]] Finding space_finding(Space const& space);
 
 [[nodiscard]] Finding log_finding(std::string const& path);
+[[nodiscard]] Finding tasks_finding(std::string const& path);
 [[nodiscard]] Finding inbox_finding(Env& env, Place const& place);
 
 // Who uses it (diagnose_processes.cpp).

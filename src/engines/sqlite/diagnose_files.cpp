@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -193,6 +194,23 @@ Finding log_finding(std::string const& path) {
           detail + ": somebody who reads keeps it from starting over, or did for a long time",
           "continue or end whoever is stopped (finding \"stopped\") or has the file open (finding "
           "\"programs\"); the log is cut when the last one closes the store"};
+}
+
+Finding tasks_finding(std::string const& path) {
+  auto const size = [](std::string const& file) -> std::optional<std::uint64_t> {
+    struct stat there{};
+    if (::stat(file.c_str(), &there) != 0) return std::nullopt;
+    return static_cast<std::uint64_t>(there.st_size);
+  };
+  auto const tasks = size(path);
+  std::string detail = "none: no queue has been used";
+  if (tasks) {
+    detail = fmt::format(
+        "{} MiB in a file of their own, {} MiB in its log; every commit is on "
+        "the disk before it is answered",
+        *tasks / mib, size(path + "-wal").value_or(0) / mib);
+  }
+  return {"tasks", "Tasks", FindingStatus::ok, std::move(detail), {}};
 }
 
 Finding inbox_finding(Env& env, Place const& place) {

@@ -20,7 +20,6 @@ using std::chrono::milliseconds;
 
 // Larger payloads are not copied from table to table.
 constexpr std::size_t inline_bytes = 1024;
-constexpr std::int64_t memory_ms = milliseconds(TaskStore::memory).count();
 
 TaskRecord record_of(NewTask const& task, std::uint64_t number, std::int64_t lane) {
   TaskRecord record;
@@ -70,7 +69,7 @@ void TaskAddStep::decide(TaskRows& rows) {
 bool TaskAddStep::answer_again(TaskRows& rows) {
   if (request_.request.empty()) return false;
   Query row(rows.store(), sql::task_request_find, rows.queue(), Blob{request_.request},
-            rows.wall_ms());
+            rows.now_ns());
   if (!row.next()) return false;
   for (Unpacker from(row.text(0)); !from.done();) {
     auto const number = from.number();
@@ -84,9 +83,9 @@ void TaskAddStep::remember(TaskRows& rows) const {
   Packer to(answer);
   for (auto const& added : result_) to.number(added.id.number()).number(added.duplicate ? 1 : 0);
   Query(rows.store(), sql::task_request_put, rows.queue(), Blob{request_.request},
-        rows.wall_ms() + memory_ms, Blob{answer})
+        rows.now_ns() + Nanos(TaskStore::memory).count(), Blob{answer})
       .run();
-  Query(rows.store(), sql::task_request_sweep, rows.wall_ms(), 2).run();
+  Query(rows.store(), sql::task_request_sweep, rows.now_ns(), 2).run();
 }
 
 void TaskAddStep::find_lanes(TaskRows& rows) {

@@ -70,10 +70,12 @@ void TaskExchangeStep::decide(TaskRows& rows) {
   signal(settler, waker, lanes);
 }
 
-/// Nothing is done but that the claim, if it has not ended, gets a fresh ttl.
+/// Nothing is done but that the claim gets a fresh ttl. One that has ended stays so, and its tasks
+/// are nobody's to start.
 void TaskExchangeStep::answer_again(TaskRows& rows, ClaimRow& claim) {
   result_.finishes = unpack(claim.answers);
-  if (!claim.tasks.empty() && claim.until_ns > rows.now_ns()) {
+  if (claim.until_ns <= rows.now_ns()) claim.tasks.clear();
+  if (!claim.tasks.empty()) {
     Query(rows.store(), sql::task_claim_renew, claim.owner, rows.now_ns() + request_.ttl.count())
         .run();
   }
@@ -121,7 +123,7 @@ void TaskExchangeStep::idle(TaskRows& rows, TaskWaker& waker, bool more) {
     waker.mark(request_.kinds, request_.want - result_.tasks.size(),
                rows.now_ns() + request_.idle_for.count());
   } else {
-    waker.unmark();
+    waker.unmark(request_.kinds);
   }
 }
 

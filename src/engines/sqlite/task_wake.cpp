@@ -18,12 +18,9 @@ bool is_among(std::string const& kind, std::vector<std::string> const& kinds) {
 TaskWaker::TaskWaker(TaskRows& rows, std::string_view self) : rows_(rows), self_(self) {
   Query row(rows.store(), sql::task_idle_list, rows.queue(), rows.now_ns());
   while (row.next()) {
-    if (row.text(0) == self) {
-      marked_ = true;
-      continue;
-    }
-    marks_.push_back(
-        {std::string(row.text(0)), static_cast<std::uint64_t>(row.integer(1)), split(row.text(2))});
+    Mark mark{std::string(row.text(0)), static_cast<std::uint64_t>(row.integer(1)),
+              split(row.text(2))};
+    (mark.inbox == self ? own_ : marks_).push_back(std::move(mark));
   }
 }
 
@@ -50,7 +47,7 @@ std::vector<std::string> TaskWaker::wake(std::map<std::string, std::uint64_t> wo
   std::vector<std::string> woken;
   std::erase_if(marks_, [&](Mark const& mark) {
     if (fill(mark, work) == 0) return false;
-    Query(rows_.store(), sql::task_idle_drop, rows_.queue(), mark.inbox).run();
+    drop(mark.inbox, mark.kinds);
     woken.push_back(mark.inbox);
     return true;
   });
@@ -65,8 +62,13 @@ void TaskWaker::mark(std::vector<std::string> const& kinds, std::uint64_t want,
       .run();
 }
 
-void TaskWaker::unmark() {
-  if (marked_) Query(rows_.store(), sql::task_idle_drop, rows_.queue(), self_).run();
+void TaskWaker::unmark(std::vector<std::string> const& kinds) {
+  if (std::ranges::find(own_, kinds, &Mark::kinds) != own_.end()) drop(self_, kinds);
+}
+
+void TaskWaker::drop(std::string const& inbox, std::vector<std::string> const& kinds) {
+  auto const packed = join(kinds);
+  Query(rows_.store(), sql::task_idle_drop, rows_.queue(), inbox, Blob{packed}).run();
 }
 
 }  // namespace holt::sqlite

@@ -24,9 +24,10 @@ class TaskWaker {
   /// Who is to be woken for so many tasks of each kind.
   std::vector<std::string> wake(std::map<std::string, std::uint64_t> work);
 
-  /// `self` idles from now on, or does not.
+  /// `self` idles for these kinds from now on, or does not. Workers of one process have one inbox,
+  /// and a mark for each set of kinds.
   void mark(std::vector<std::string> const& kinds, std::uint64_t want, std::int64_t until_ns);
-  void unmark();
+  void unmark(std::vector<std::string> const& kinds);
 
  private:
   struct Mark {
@@ -34,11 +35,12 @@ class TaskWaker {
     std::uint64_t want = 0;
     std::vector<std::string> kinds;
   };
+  void drop(std::string const& inbox, std::vector<std::string> const& kinds);
   static std::uint64_t fill(Mark const& mark, std::map<std::string, std::uint64_t>& work);
 
   TaskRows& rows_;
   std::string self_;
-  bool marked_ = false;  ///< `self` idles
+  std::vector<Mark> own_;  ///< of `self`
   std::vector<Mark> marks_;
 };
 

@@ -2,7 +2,7 @@
 -- TaskStore's calls on claims, cancelling, and looking.
 
 -- What an exchange answered before, of its tasks those that it still has; their claim's end moves
--- on if it has not come.
+-- on. One that has ended stays so, and its tasks are nobody's to start.
 CREATE FUNCTION "@schema@".answer_again(
   _queue integer, _owner text, _ttl_us bigint, OUT known boolean, OUT fence bigint,
   OUT tasks "@schema@".task_ready[], OUT answers smallint[], OUT plain boolean)
@@ -19,6 +19,7 @@ BEGIN
   UPDATE "@schema@".task_claim AS c
   SET ends_at = greatest(c.ends_at, clock_timestamp() + "@schema@".span(_ttl_us))
   WHERE c.queue = _queue AND c.owner = _owner AND c.ends_at > clock_timestamp();
+  IF NOT FOUND THEN RETURN; END IF;
   fence := _claim.fence;
   SELECT array_agg(h.task) INTO tasks FROM "@schema@".in_claim(_claim) AS h;
 END $$;

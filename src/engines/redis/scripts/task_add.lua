@@ -13,6 +13,7 @@
 -- include numbers.lua
 -- include task_keys.lua
 local channel, queue, memory, most_kinds = ARGV[1], ARGV[2], 600000, 256
+refuse_strangers(11)
 if ARGV[3] ~= '' then know_server(counter, ARGV[3]) end
 local number = draw_some(counter, 'v', tonumber(ARGV[4]))
 if not number then return redis.error_reply('VERSIONS are used up') end

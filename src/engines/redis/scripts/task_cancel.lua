@@ -9,6 +9,7 @@
 -- include task_record.lua
 channel, queue = ARGV[1], ARGV[2]
 local number = ARGV[3]
+refuse_strangers(17)
 local record, holder = call('HGET', tasks, number), call('HGET', where, number)
 if not record then return 0 end
 

@@ -49,16 +49,18 @@ end
 local names = next_words()
 local again = claim_of(owner)
 if again then
-  local mine = tasks_in(owner)
-  local records = #mine > 0 and call('HMGET', tasks, unpack(mine)) or {}
+  -- One that has ended stays so, and its tasks are nobody's to start.
   local till = tonumber(call('ZSCORE', ends, owner) or 0)
-  if till > now_ms() and till < now_ms() + ttl then
+  local mine = till > now_ms() and tasks_in(owner) or {}
+  local records = #mine > 0 and call('HMGET', tasks, unpack(mine)) or {}
+  if #mine > 0 and till < now_ms() + ttl then
     call('ZADD', ends, text_of(now_ms() + ttl), owner)
   end
   return { #mine > 0 and again.fence or '0', again.said, 1, 0, table.concat(mine, ' '), records,
            large(mine, records) }
 end
 
+refuse_strangers(17)
 if ARGV[3] ~= '' then know_server(counter, ARGV[3]) end
 local fence = want > 0 and draw(counter, 'n')
 if want > 0 and not fence then return redis.error_reply('FENCES are used up') end
@@ -191,6 +193,7 @@ wake(there, channel, queue, inbox)
 
 -- Who is idle.
 local short, ask_again, others = #numbers < want, 0, 0
+local who = table.concat({ inbox, unpack(names) }, '\n')
 if short then
   ask_again = idle_ms > 0 and math.min(idle_ms, longest_pause) or longest_pause
   if more or came then
@@ -199,8 +202,7 @@ if short then
     local ending = call('ZRANGE', ends, 0, 0, 'WITHSCORES')[2]
     if ending then ask_again = math.min(ask_again, ending - now_ms()) end
     ask_again = math.min(ask_again, next_due(names) or ask_again)
-    if idle_ms > 0 and call('HEXISTS', idle, inbox) == 0 and
-       call('HLEN', idle) >= most_idle then
+    if idle_ms > 0 and call('HEXISTS', idle, who) == 0 and call('HLEN', idle) >= most_idle then
       ask_again, idle_ms = math.min(ask_again, 1000), 0
     end
   end
@@ -208,19 +210,19 @@ if short then
 end
 if want > 0 then
   if short and idle_ms > 0 and not more and not came then
-    local mark = { text_of(now_ms() + idle_ms) .. ' ' .. (want - #numbers), unpack(names) }
-    call('HSET', idle, inbox, table.concat(mark, '\n'))
+    call('HSET', idle, who, text_of(now_ms() + idle_ms) .. ' ' .. (want - #numbers))
     if call('PTTL', idle) < idle_ms then call('PEXPIRE', idle, text_of(idle_ms)) end
   else
-    call('HDEL', idle, inbox)
+    call('HDEL', idle, who)
   end
 end
 local marks = call('HGETALL', idle)
 for i = 1, #marks, 2 do
   local counts = {}
   for _, name in ipairs(names) do counts[name] = 1 end
-  local fits = marks[i] ~= inbox and tonumber(match(marks[i + 1], '^%d+')) > now_ms() and
-    (#names == 0 or served(marks[i + 1], counts) > 0)
+  local fits = match(marks[i], '^[^\n]*') ~= inbox and
+    tonumber(match(marks[i + 1], '^%d+')) > now_ms() and
+    (#names == 0 or served(marks[i], marks[i + 1], counts) > 0)
   if fits then
     others = 1
     break

@@ -13,7 +13,7 @@
 --   7 retry    zset    the same of tasks that were tried before
 --   8 unique   hash    unique key -> "number until_ms", until 0: as long as its task says
 --   9 periods  zset    unique keys with a time, by that
---  10 idle     hash    inbox -> "until_ms want" and a newline and a kind for each; none: all kinds
+--  10 idle     hash    inbox, and a newline and a kind for each (none: all) -> "until_ms want"
 --  11 blocks   zset    blocks of a thousand numbers that have tasks: a number without its last
 --                      three digits, by itself
 --  12 where    hash    number -> the claim's owner, with '!' behind it if it is to be cancelled; or
@@ -31,6 +31,14 @@
 local call, format, match, sub = redis.call, string.format, string.match, string.sub
 local counter, kinds, tasks, side, ready, due, retry, unique, periods, idle, blocks =
   unpack(KEYS, 1, 11)
+
+-- Ends the script with WRONGTYPE if somebody else has written to one of the first so many keys: in
+-- the middle of its writes it would lose a task, or leave half of one.
+local size_of = { 'HLEN', 'HLEN', 'HLEN', 'HLEN', 'ZCARD', 'ZCARD', 'ZCARD', 'HLEN', 'ZCARD',
+                  'HLEN', 'ZCARD', 'HLEN', 'HLEN', 'ZCARD', 'ZCARD', 'LLEN', 'ZCARD' }
+local function refuse_strangers(count)
+  for i = 1, count do call(size_of[i], KEYS[i]) end
+end
 
 local read_ms
 local function now_ms()
@@ -75,10 +83,10 @@ local function write_blocks()
   end
 end
 
--- How much of what there is (kind -> how many) a mark wants; that is taken off.
-local function served(mark, there)
+-- How much of what there is (kind -> how many) who idles wants; that is taken off.
+local function served(who, mark, there)
   local want = tonumber(match(mark, '^%d+ (%d+)'))
-  local all, wanted, found = not string.find(mark, '\n', 1, true), mark .. '\n', 0
+  local all, wanted, found = not string.find(who, '\n', 1, true), who .. '\n', 0
   for kind, count in pairs(there) do
     if all or string.find(wanted, '\n' .. kind .. '\n', 1, true) then
       local part = math.min(count, want - found)
@@ -94,11 +102,12 @@ local function wake(there, channel, queue, except)
   if not next(there) or call('EXISTS', idle) == 0 then return end
   local marks = call('HGETALL', idle)
   for i = 1, #marks, 2 do
-    local inbox, mark = marks[i], marks[i + 1]
+    local who, mark = marks[i], marks[i + 1]
+    local inbox = match(who, '^[^\n]*')
     if tonumber(match(mark, '^%d+')) <= now_ms() then
-      call('HDEL', idle, inbox)
-    elseif inbox ~= except and served(mark, there) > 0 then
-      call('HDEL', idle, inbox)
+      call('HDEL', idle, who)
+    elseif inbox ~= except and served(who, mark, there) > 0 then
+      call('HDEL', idle, who)
       call('PUBLISH', channel .. inbox, 'work\n' .. queue)
     end
   end

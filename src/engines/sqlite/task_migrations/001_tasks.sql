@@ -92,12 +92,12 @@ CREATE TABLE unique_key (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX unique_key_end ON unique_key (until_ms) WHERE until_ms IS NOT NULL;
 
--- Answers to adds that may be repeated, in the order of their ends.
+-- Answers to adds that may be repeated, in the order of their ends, by the time since boot.
 CREATE TABLE request (
   id       INTEGER PRIMARY KEY,
   queue    INTEGER NOT NULL,
   request  BLOB    NOT NULL,
-  until_ms INTEGER NOT NULL,
+  until_ns INTEGER NOT NULL,
   answer   BLOB    NOT NULL,
   UNIQUE (queue, request)
 ) STRICT;
@@ -109,7 +109,7 @@ CREATE TABLE idle (
   until_ns INTEGER NOT NULL,
   want     INTEGER NOT NULL,
   kinds    BLOB    NOT NULL,
-  PRIMARY KEY (queue, inbox)
+  PRIMARY KEY (queue, inbox, kinds)
 ) STRICT, WITHOUT ROWID;
 
 -- Dead tasks (until_ms NULL: for good) and those that have a result.

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// holt work: a command for every task of a queue.
+
+#include "cli/command_line.hpp"
+#include "cli/commands.hpp"
+#include "cli/duration.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/failure.hpp"
+#include "cli/interruptible.hpp"
+#include "cli/signals.hpp"
+#include "cli/store.hpp"
+#include "cli/stream.hpp"
+#include "cli/text.hpp"
+#include "cli/watchdog.hpp"
+#include "cli/work_jobs.hpp"
+
+#include <holt/open.hpp>
+#include <holt/queue.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace holt::cli {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::uint64_t most_at_a_time = 1000;
+
+/// What the library takes when nothing is said here; a value that is none, it refuses.
+milliseconds usual_ttl() {
+  if (auto const* const variable = std::getenv("HOLT_QUEUE_LOCK_DURATION")) {
+    if (auto const said = parse_duration(variable)) return *said;
+  }
+  return milliseconds(10'000);
+}
+
+struct WorkOptions {
+  std::optional<std::string> queue;
+  std::optional<std::string> kinds;
+  std::optional<std::uint64_t> concurrency;
+  std::optional<milliseconds> ttl;
+  std::optional<milliseconds> poll;
+  std::optional<std::string> name;
+  std::optional<milliseconds> backoff;
+  std::optional<milliseconds> longest_backoff;
+  std::optional<milliseconds> again_after;
+  std::optional<milliseconds> patience;
+  std::optional<milliseconds> grace;
+  StoreOptions store;
+  std::vector<std::string> command;
+
+  void declare(CommandLine& line) {
+    line.value("--queue", "QUEUE", queue, "whose tasks to do");
+    line.value("--kind", "KINDS", kinds, "only tasks of these, commas between (default: all)");
+    line.count("--concurrency", concurrency, "how many commands at a time (5; 1 to 1000)");
+    line.duration("--ttl", ttl, "after which a worker that died is noticed (10s; 1s to 1d)");
+    line.duration("--poll", poll, "how often to look where the store cannot wake us (1s)");
+    line.value("--name", "ID", name, "who this is (default: host and process)");
+    line.duration("--backoff", backoff, "longest wait after the first failure; doubles (1s)");
+    line.duration("--longest-backoff", longest_backoff, "and never above this (1h)");
+    line.duration("--again-after", again_after, "wait after exit code 75 (5s)");
+    line.duration("--patience", patience, "how long commands may go on after TERM or INT (10s)");
+    line.duration("--grace", grace, "time between TERM and KILL (5s or a sixth of the ttl)");
+    store.declare(line);
+    line.command_words(command);
+  }
+
+  void check() const {
+    constexpr char const* right = "holt work --queue QUEUE -- COMMAND";
+    if (!queue) throw UsageError("--queue is missing: whose tasks should be done?", right);
+    if (command.empty()) throw UsageError("the command to run is missing", right);
+    if (concurrency && (*concurrency < 1 || *concurrency > most_at_a_time)) {
+      throw UsageError("--concurrency: use 1 to 1000");
+    }
+    if (grace && *grace > time_to_live() / 3) {
+      throw UsageError("--grace " + format_duration(*grace) + " is more than a third of the ttl, " +
+                       format_duration(time_to_live()) + "; shorten it or lengthen --ttl");
+    }
+  }
+
+  [[nodiscard]] milliseconds time_to_live() const { return ttl ? *ttl : usual_ttl(); }
+
+  [[nodiscard]] TaskWork work() const {
+    TaskWork work;
+    work.command = command;
+    work.places = concurrency.value_or(most_at_a_time);
+    work.grace = grace.value_or(std::min(milliseconds(5'000), time_to_live() / 6));
+    work.patience = patience.value_or(milliseconds(10'000));
+    work.again_after = again_after.value_or(milliseconds(5'000));
+    return work;
+  }
+
+  [[nodiscard]] WorkerOptions worker() const {
+    WorkerOptions options;
+    options.queue = *queue;
+    if (name) options.name = *name;
+    if (concurrency) options.concurrency = static_cast<std::uint32_t>(*concurrency);
+    if (ttl) options.ttl = *ttl;
+    if (poll) options.poll = *poll;
+    if (backoff) options.retry.first = *backoff;
+    if (longest_backoff) options.retry.longest = *longest_backoff;
+    return options;
+  }
+};
+
+void handle_all(Worker& worker, WorkOptions const& options, WorkJobs& jobs) {
+  auto const handler = [&jobs](Job& job) { jobs.attempt(job); };
+  if (!options.kinds) return worker.handle_others(handler);
+  auto const& kinds = *options.kinds;
+  for (std::size_t at = 0; at <= kinds.size();) {
+    auto const end = std::min(kinds.find(',', at), kinds.size());
+    worker.handle(kinds.substr(at, end - at), handler);
+    at = end + 1;
+  }
+}
+
+int do_tasks(CommandLine& line, WorkOptions const& options) {
+  auto work = options.work();
+  Watchdog watchdog(work.places);  // before there are threads and open files
+  std::optional<BlockedSignals> blocked;
+  std::optional<Interruptible> clean_up;  // both before the store, whose closing they outlive
+  auto holt = options.store.open();
+  blocked.emplace(ending_signals());
+  auto worker = holt.worker(options.worker());
+  line.doing = "run " + in_quotes(options.command.front());
+  int status = 0;
+  {
+    WorkJobs jobs(watchdog, std::move(work), blocked->before());
+    handle_all(worker, options, jobs);
+    worker.on_late([](LateFinish const& late) {
+      talk_of_trouble("task " + late.id.text() +
+                      " ended too late: it was given to another, and this end does not count");
+    });
+    status = jobs.run(worker);
+  }
+  clean_up.emplace();
+  return status;
+}
+
+int work(CommandLine& line) {
+  WorkOptions options;
+  options.declare(line);
+  if (!line.parse()) return number(ExitCode::ok);
+  options.check();
+  line.doing = "work on queue " + in_quotes(*options.queue);
+  return do_tasks(line, options);
+}
+
+}  // namespace
+
+constinit Command const work_command{
+    .words = "work",
+    .synopsis = "--queue QUEUE [options] -- COMMAND [ARGS...]",
+    .summary = "Run a command for every task of a queue",
+    .examples =
+        "  holt work --queue mail -- ./send.sh\n"
+        "  holt work --queue mail --kind welcome,reminder --concurrency 20 -- ./send.py\n"
+        "  holt work --queue video --ttl 1m --patience 30m -- ./encode.sh\n",
+    .details =
+        "The command reads the task's payload from its standard input, and finds HOLT_TASK_ID,\n"
+        "_QUEUE, _KIND, _PRIORITY, _ATTEMPT, _MAX_ATTEMPTS, _METADATA and _DEADLINE (in seconds\n"
+        "since 1970, empty without a timeout) in its environment, and HOLT_FENCE, a number above\n"
+        "that of every attempt before: a resource that refuses lower ones is safe.\n"
+        "\n"
+        "Exit code 0 completes the task, with standard output as its result (1 MiB at most).\n"
+        "65: it is dead at once, for trying again cannot help. 75: it is tried again at no cost,\n"
+        "a hundred times at most. Anything else is a failed attempt: it is tried again later, and\n"
+        "dead after the last; the end of standard error, which is passed on, is kept as the\n"
+        "error.\n"
+        "\n"
+        "No shell is involved, and each command is a process group of its own. It gets TERM, and\n"
+        "KILL before anybody else can have the task: when the claim cannot be renewed, when the\n"
+        "task is cancelled or takes longer than its timeout; a watchdog process does the same\n"
+        "when holt itself is stopped or killed. INT and TERM claim nothing more, let commands go\n"
+        "on for --patience, end the others at no cost to their tasks, and end it; a second one\n"
+        "kills them.\n",
+    .run = &work,
+    .runs_child = true,
+    .runs_many = true,
+};
+
+}  // namespace holt::cli

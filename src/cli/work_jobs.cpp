@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/work_jobs.hpp"
+
+#include "cli/duration.hpp"
+#include "cli/interruptible.hpp"
+#include "cli/refusal.hpp"
+#include "cli/stream.hpp"
+#include "cli/task_streams.hpp"
+#include "cli/text.hpp"
+
+#include <holt/task.hpp>
+
+#include <sys/eventfd.h>
+
+#include <cerrno>
+#include <exception>
+#include <stdexcept>
+#include <stop_token>
+#include <string>
+#include <system_error>
+#include <utility>
+
+namespace holt::cli {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono_literals::operator""s;
+
+/// As in sysexits.h.
+constexpr int wrong_data = 65;
+constexpr int try_again = 75;
+
+/// What stopping may take beside patience and grace: what was not started is given back meanwhile.
+constexpr auto time_to_hand_in = 5s;
+
+std::string title_of(Task const& task) { return "task " + task.id.text(); }
+
+/// The end of an attempt by its timeout, in seconds since 1970; empty: it has none.
+std::string deadline_of(Task const& task) {
+  if (task.timeout == milliseconds(0)) return {};
+  auto const end = std::chrono::system_clock::now() + task.timeout;
+  return std::to_string(std::chrono::system_clock::to_time_t(end));
+}
+
+std::vector<std::string> environment_of(Job const& job) {
+  auto const& task = job.task();
+  std::vector<std::string> environment{
+      "HOLT_TASK_ID=" + task.id.text(),
+      "HOLT_TASK_QUEUE=" + task.id.queue(),
+      "HOLT_TASK_KIND=" + task.kind,
+      "HOLT_TASK_PRIORITY=" + std::to_string(task.priority),
+      "HOLT_TASK_ATTEMPT=" + std::to_string(task.attempt),
+      "HOLT_TASK_MAX_ATTEMPTS=" + std::to_string(task.max_attempts),
+      "HOLT_TASK_DEADLINE=" + deadline_of(task),
+      "HOLT_FENCE=" + job.fence().decimal(),
+  };
+  // The environment has no way to say NUL.
+  bool const sayable = task.metadata.find('\0') == std::string::npos;
+  environment.push_back("HOLT_TASK_METADATA=" + (sayable ? task.metadata : std::string()));
+  return environment;
+}
+
+}  // namespace
+
+/// Shared by the worker's thread, which waits in read_all(), and the main one.
+struct WorkJobs::Attempt {
+  explicit Attempt(Job& of) : job(of), streams(of.task().payload) {}
+  void end(CommandExit how) {
+    exit = std::move(how);
+    streams.command_is_gone();
+  }
+
+  Job& job;  ///< lives until the thread that waits goes on
+  TaskStreams streams;
+  Instant started = BootClock::now();
+  CommandExit exit;         ///< valid when the command is gone
+  bool at_no_cost = false;  ///< it is none of the task's fault
+};
+
+class WorkJobs::TaskErrand final : public Errand {
+ public:
+  TaskErrand(WorkJobs& jobs, std::shared_ptr<Attempt> attempt)
+      : jobs_(jobs), attempt_(std::move(attempt)) {}
+  [[nodiscard]] bool held() const override { return attempt_->job.held(); }
+  [[nodiscard]] Instant deadline() const override { return attempt_->job.deadline(); }
+  [[nodiscard]] std::stop_token stop() const override { return attempt_->job.stop(); }
+  [[nodiscard]] std::string why_stopped() const override {
+    auto const timeout = attempt_->job.task().timeout;
+    bool const too_long =
+        timeout > milliseconds(0) && BootClock::now() >= attempt_->started + timeout;
+    return too_long ? "it took longer than " + format_duration(timeout) : "it was cancelled";
+  }
+  void finish(CommandExit const& exit) override {
+    auto const text = exit.text();
+    if (!text.empty()) talk_of_trouble(title_of(attempt_->job.task()) + ' ' + text);
+    attempt_->at_no_cost = exit.ended && jobs_.patience_ends_ == Instant::min();
+    attempt_->end(exit);
+  }
+
+ private:
+  WorkJobs& jobs_;
+  std::shared_ptr<Attempt> attempt_;
+};
+
+WorkJobs::WorkJobs(Watchdog& watchdog, TaskWork work, sigset_t const& child_mask)
+    : work_(std::move(work)), errands_(watchdog, work_.places, work_.grace, child_mask) {}
+
+WorkJobs::~WorkJobs() {
+  errands_.abandon();
+  close();
+  if (stopper_.joinable()) stopper_.join();
+}
+
+// The worker's threads.
+
+void WorkJobs::attempt(Job& job) {
+  auto const attempt = std::make_shared<Attempt>(job);
+  {
+    std::scoped_lock const lock(mutex_);
+    if (closed_) throw TryAgain("the worker was stopped", milliseconds(0));
+    waiting_.push_back(attempt);
+  }
+  ::eventfd_write(errands_.wake(), 1);
+  attempt->streams.read_all();
+  auto const& exit = attempt->exit;
+  auto& result = attempt->streams.result();
+  if (exit.code == 0 && result.size() <= task_limits::result_bytes) {
+    return job.result(std::move(result));
+  }
+  auto complaint = attempt->streams.complaint();
+  if (exit.code == 0) complaint = "its output is above 1 MiB, which is the most a result may have";
+  auto error = exit.text();
+  if (!complaint.empty()) error += (error.empty() ? "" : ": ") + complaint;
+  if (attempt->at_no_cost) throw TryAgain(error, milliseconds(0));
+  if (exit.code == try_again) throw TryAgain(error, work_.again_after);
+  if (exit.code == wrong_data) throw RejectTask(error);
+  throw std::runtime_error(error);
+}
+
+// The main thread.
+
+int WorkJobs::run(Worker& worker) {
+  worker_ = &worker;
+  worker.start();
+  while (!is_over()) {
+    start_all();
+    see_to_stopping();
+    errands_.check();
+    errands_.wait(patience_ends_ == Instant::min() ? Instant::max() : patience_ends_);
+    while (auto const signal = errands_.next_signal()) handle(static_cast<int>(signal->ssi_signo));
+    errands_.reap();
+  }
+  return status_;
+}
+
+std::shared_ptr<WorkJobs::Attempt> WorkJobs::next() {
+  std::scoped_lock const lock(mutex_);
+  if (waiting_.empty()) return nullptr;
+  auto first = std::move(waiting_.front());
+  waiting_.pop_front();
+  return first;
+}
+
+void WorkJobs::start_all() {
+  while (auto const attempt = next()) start(attempt);
+}
+
+void WorkJobs::start(std::shared_ptr<Attempt> const& attempt) {
+  auto const refuse = [&](std::string why) {
+    attempt->at_no_cost = true;
+    attempt->end({.code = -1, .ended = true, .why = std::move(why)});
+  };
+  if (stopping_) return refuse("the worker was stopped");
+  ErrandCommand command;
+  command.words = work_.command;
+  command.environment = environment_of(attempt->job);
+  command.input = attempt->streams.input();
+  command.output = attempt->streams.output();
+  command.errors = attempt->streams.errors();
+  auto const error = errands_.start(std::make_unique<TaskErrand>(*this, attempt), command);
+  if (error == 0) return;
+  not_started(title_of(attempt->job.task()), error);
+  refuse("cannot run the command: " + std::system_category().message(error));
+}
+
+/// Who cannot run the command at all is no use to the tasks: others are to have them.
+void WorkJobs::not_started(std::string const& title, int error) {
+  if (error == ETIME || stopping_) return;
+  if (is_passing(error)) {
+    talk_of_trouble(title + ": cannot run the command: " + std::system_category().message(error));
+    return;
+  }
+  status_ = refuse_to_start(work_.command.front(), error);
+  stop();
+}
+
+void WorkJobs::handle(int signal) {
+  if (!stopping_) return stop();
+  if (signal == SIGHUP) return;
+  errands_.kill_all();
+  end_by_signal(signal);
+}
+
+/// The worker waits for the commands, longer than they get.
+void WorkJobs::stop() {
+  stopping_ = true;
+  patience_ends_ = BootClock::now() + work_.patience;
+  stopper_ = std::thread([this] {
+    try {
+      worker_->stop(work_.patience + work_.grace + time_to_hand_in);
+    } catch (std::exception const& error) {
+      talk_of_trouble(std::string("cannot give back what was not started: ") + error.what());
+    }
+    stopped_ = true;
+    ::eventfd_write(errands_.wake(), 1);
+  });
+}
+
+void WorkJobs::see_to_stopping() {
+  if (BootClock::now() < patience_ends_ || patience_ends_ == Instant::min()) return;
+  patience_ends_ = Instant::min();
+  errands_.end_all("holt work was told to stop");
+}
+
+/// Whoever still waits goes on, and nobody starts to.
+void WorkJobs::close() noexcept {
+  std::scoped_lock const lock(mutex_);
+  closed_ = true;
+  for (auto const& attempt : waiting_) {
+    attempt->at_no_cost = true;
+    attempt->exit.code = -1;
+    attempt->streams.command_is_gone();
+  }
+  waiting_.clear();
+}
+
+}  // namespace holt::cli

@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+"""holt work: a command for each task, what becomes of the task when it ends, or holt does; on every
+store."""
+
+import base64
+import signal
+import unittest
+
+from holt_case import is_alive
+from queue_case import QueueCase
+from servers import Postgres, Redis
+
+FAST = ["--ttl", "1s", "--backoff", "1ms", "--again-after", "1ms"]
+# Says who it is, and stays. $$ is the group's number as well.
+STAY = "echo $$ >>{folder}/pids; sleep 600"
+
+
+class Works:
+    """The cases; what makes them tests is the store, below."""
+
+    def pids(self, count: int) -> list[int]:
+        path = self.folder / "pids"
+
+        def enough():
+            found = path.read_text().split() if path.exists() else []
+            return found if len(found) >= count else None
+
+        found = [int(pid) for pid in self.wait_for(enough, f"{count} commands")]
+        self.strays += found
+        return found
+
+    def stay(self, *options, **more):
+        return self.shell_worker(STAY.format(folder=self.folder), *FAST, *options, **more)
+
+    def end(self, worker, how: int = signal.SIGTERM) -> str:
+        worker.send_signal(how)
+        return self.finish(worker, 0)[1]
+
+    def test_payload_environment_and_result(self):
+        payload = self.folder / "payload"
+        payload.write_bytes(b"a\0b\xff\n")
+        task = self.add(f"@{payload}", "--metadata", "m", "--timeout", "1h")
+        worker = self.shell_worker("cat; env | grep '^HOLT_[TF]' | sort")
+        found = self.wait_for_state(task, "completed")
+        self.end(worker)
+        result = base64.b64decode(found["result_base64"])
+        self.assertEqual(result[:5], b"a\0b\xff\n")
+        told = dict(line.split("=", 1) for line in result[5:].decode().splitlines())
+        self.assertGreater(int(told.pop("HOLT_TASK_DEADLINE")), 1_600_000_000)
+        self.assertEqual(told, {
+            "HOLT_FENCE": found["fence"].lstrip("0"), "HOLT_TASK_ID": task,
+            "HOLT_TASK_QUEUE": "jobs", "HOLT_TASK_KIND": "any", "HOLT_TASK_PRIORITY": "5",
+            "HOLT_TASK_ATTEMPT": "1", "HOLT_TASK_MAX_ATTEMPTS": "3", "HOLT_TASK_METADATA": "m"})
+
+    def test_exit_codes(self):
+        tasks = {code: self.add(str(code)) for code in (0, 1, 65, 75)}
+        worker = self.shell_worker(
+            'read -r code; echo "bad $code" >&2; [ $code = 75 ] && '
+            f"echo x >>{self.folder}/again && [ $(wc -l <{self.folder}/again) = 5 ] && exit 0; "
+            "exit $code", *FAST)
+        self.wait_for_state(tasks[0], "completed")
+        failed = self.wait_for_state(tasks[1], "dead")
+        self.assertEqual([e["error"] for e in failed["errors"]],
+                         ["failed: exit code 1: bad 1"] * 3)
+        rejected = self.wait_for_state(tasks[65], "dead")
+        self.assertEqual(rejected["attempt"], 1)
+        again = self.wait_for_state(tasks[75], "completed")
+        self.assertEqual((again["attempt"], again["returns"]), (1, 4))
+        said = self.end(worker)
+        self.assertIn("bad 65\n", said)
+        self.assertIn(f"holt: task {tasks[65]} failed: exit code 65\n", said)
+
+    def test_cancel_of_a_running_task(self):
+        task = self.add()
+        worker = self.stay()
+        pid = self.pids(1)[0]
+        self.check(0, "queue", "cancel", task)
+        self.wait_for_state(task, "cancelled")
+        self.assertFalse(is_alive(pid))
+        self.assertIn(f"task {task} was ended: it was cancelled", self.end(worker))
+
+    def test_a_killed_worker_takes_its_commands_along_and_others_do_the_task(self):
+        task = self.add()
+        first = self.stay()
+        pid = self.pids(1)[0]
+        first.kill()
+        self.wait_until_gone(pid)
+        second = self.shell_worker("echo $HOLT_TASK_ATTEMPT", *FAST)
+        found = self.wait_for_state(task, "completed")
+        self.assertEqual(found["result"], "2\n")
+        self.end(second)
+
+    def test_a_stopped_worker_has_no_command_when_the_task_goes_on(self):
+        task = self.add()
+        first = self.stay()
+        pid = self.pids(1)[0]
+        first.send_signal(signal.SIGSTOP)
+        # Nobody reaps what the stopped one has left, so a dead one is a zombie.
+        second = self.shell_worker(f"case $(cut -d' ' -f3 /proc/{pid}/stat) in "
+                                   "Z | X | '') echo gone ;; *) echo alive ;; esac", *FAST)
+        found = self.wait_for_state(task, "completed")
+        self.assertEqual(found["result"], "gone\n")
+        first.send_signal(signal.SIGCONT)
+        self.end(second)
+        self.end(first)
+        self.assertEqual(self.task(task)["result"], "gone\n")
+
+    def test_many_tasks_are_each_done_once(self):
+        self.check(0, "queue", "add", "jobs", "--kind", "any", "--payload", "-",
+                   input="".join(f"{n}\n" for n in range(60)))
+        done = self.folder / "done"
+        script = f'echo "$(cat)" >>{done}'
+        workers = [self.shell_worker(script, "--concurrency", "3") for _ in range(2)]
+        self.wait_for(lambda: len(self.listed("--state", "completed")) == 60, "all tasks")
+        for worker in workers:
+            self.end(worker)
+        self.assertEqual(sorted(done.read_text().split(), key=int), [str(n) for n in range(60)])
+
+
+class SqliteTest(Works, QueueCase):
+    def test_a_timeout_is_a_failure(self):
+        task = self.add("{}", "--timeout", "200ms", "--max-attempts", "1")
+        worker = self.stay()
+        found = self.wait_for_state(task, "dead")
+        self.assertIn("it took longer than 200ms", found["errors"][0]["error"])
+        self.end(worker)
+
+    def test_too_large_a_result_is_a_failure(self):
+        task = self.add("{}", "--max-attempts", "1")
+        worker = self.shell_worker("head -c 1048577 /dev/zero")
+        found = self.wait_for_state(task, "dead")
+        self.assertIn("above 1 MiB", found["errors"][0]["error"])
+        self.end(worker)
+
+    def test_only_kinds_that_were_asked_for(self):
+        other = self.add(kind="other")
+        tasks = [self.add(kind=kind) for kind in ("one", "two")]
+        worker = self.shell_worker("exit 0", "--kind", "one,two")
+        for task in tasks:
+            self.wait_for_state(task, "completed")
+        self.end(worker)
+        self.assertEqual(self.task(other)["state"], "pending")
+
+    def test_term_lets_commands_finish(self):
+        task = self.add()
+        go = self.folder / "go"
+        worker = self.shell_worker(f"echo $$ >{self.folder}/pids; "
+                                   f"until [ -e {go} ]; do sleep 0.02; done; echo fine",
+                                   "--patience", "60s", "--concurrency", "1")
+        self.pids(1)
+        waiting = self.add()
+        worker.send_signal(signal.SIGTERM)
+        go.touch()
+        self.finish(worker, 0)
+        self.assertEqual(self.task(task)["result"], "fine\n")
+        self.assertEqual(self.task(waiting)["attempt"], 0)
+
+    def test_after_its_patience_commands_are_ended_at_no_cost(self):
+        task = self.add()
+        worker = self.stay("--patience", "50ms")
+        pid = self.pids(1)[0]
+        self.assertIn("was ended: holt work was told to stop", self.end(worker))
+        self.assertFalse(is_alive(pid))
+        found = self.task(task)
+        self.assertEqual((found["state"], found["attempt"]), ("pending", 0))
+
+    def test_a_second_signal_kills(self):
+        self.add()
+        worker = self.stay("--patience", "600s")
+        pid = self.pids(1)[0]
+        worker.send_signal(signal.SIGTERM)
+        self.wait_for(lambda: worker.send_signal(signal.SIGINT) or worker.poll() is not None,
+                      "the end")
+        self.wait_until_gone(pid)
+
+    def test_a_command_that_cannot_start_leaves_the_task_to_others(self):
+        task = self.add()
+        worker = self.worker("/no/such/command")
+        said = self.finish(worker, 127)[1]
+        self.assertIn("cannot run", said)
+        self.assertEqual(self.task(task)["attempt"], 0)
+
+    def test_mistakes(self):
+        for words, complaint in [
+            (["--queue", "jobs"], "the command to run is missing"),
+            (["--", "true"], "--queue is missing"),
+            (["--queue", "jobs", "--concurrency", "0", "--", "true"], "use 1 to 1000"),
+            (["--queue", "no queue", "--", "true"], "queue"),
+            (["--queue", "jobs", "--kind", "", "--", "true"], "kind"),
+            (["--queue", "jobs", "--ttl", "10ms", "--", "true"], "ttl"),
+            (["--queue", "jobs", "--grace", "5s", "--", "true"], "more than a third"),
+        ]:
+            with self.subTest(words):
+                done = self.check(125, "work", *words)
+                self.assertIn(complaint, done.stderr)
+                self.assertIn("\nTry: ", done.stderr)
+
+
+class RedisTest(Works, QueueCase):
+    def setUp(self):
+        super().setUp()
+        self.env["HOLT_STORE"] = Redis(self).url()
+
+
+class PostgresTest(Works, QueueCase):
+    def setUp(self):
+        super().setUp()
+        self.env["HOLT_STORE"] = Postgres(self).url()
+
+
+if __name__ == "__main__":
+    unittest.main()
