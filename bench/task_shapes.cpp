@@ -25,7 +25,7 @@ void task_shape_rows(std::string const& url, double drained) {
   auto const slow = drain(url, {.count = 10'000, .concurrency = 50, .handler_ns = 10'000'000});
   row("10 ms handlers, 2 x 50 of them: share of the time that they work",
       fmt::format("{:.0f} %", slow.per_second * 0.01 / handlers * 100));
-  auto const many = drain(url, {.count = 20'000, .concurrency = 1, .queues = 1000});
+  auto const many = drain(url, {.count = 10'000, .concurrency = 1, .queues = 1000});
   row("1,000 queues, tasks per second", rate_text(many.per_second));
   // More than half of it cannot be added beside the workers on a small machine.
   auto const rate = std::min(drained / 2, 50'000.0);

@@ -26,6 +26,8 @@ constexpr std::size_t small_add_bytes = 64UL * 1024;
 /// A call weighs more than its tasks: its request takes a slot in the server's table of locks.
 constexpr std::size_t weight_of_call = 15;
 constexpr std::size_t weight_per_statement = 1024;
+/// Statements with small adds at a time: more would each have fewer, and cost more in all.
+constexpr int adds_at_once = 2;
 constexpr std::size_t most_places = 4096;  ///< whose marks are remembered
 
 Statement statement(std::string_view text, Place const& place) {
@@ -99,7 +101,7 @@ PostgresTaskStore::PostgresTaskStore(Env& env, Pool& pool, Pool& reads, Postgres
       cancel_(statement(sql::task_cancel, place)),
       look_(statement(sql::task_look, place)),
       count_(statement(sql::task_count, place)),
-      adds_(env, "add", weight_per_statement, place.pool.max, weight_of,
+      adds_(env, "add", weight_per_statement, adds_at_once, weight_of,
             [this](std::vector<AddRequest> requests, Instant deadline) {
               return add_all(std::move(requests), deadline);
             }) {}

@@ -106,30 +106,54 @@ struct TaskAdds::State : std::enable_shared_from_this<State> {
 
   State(Env& of, QueueCalls& with) : env(of), calls(with) {}
 
+  /// Callers of one queue who share their calls.
+  struct Line {
+    std::vector<Caller> waiting;
+    std::size_t in_flight = 0;  ///< calls
+    Instant deadline;           ///< by which those in flight have ended
+  };
+
   void join(std::string const& queue, Caller caller);
   void send_all(std::string const& queue);
+  void landed(std::string const& queue);
   asio::awaitable<void> send(std::string queue, std::vector<Caller> callers);
   [[nodiscard]] ScriptCall call_of(std::string const& queue, std::vector<Caller> const& callers,
                                    std::string const& identity) const;
 
   Env& env;
   QueueCalls& calls;
-  std::map<std::string, std::vector<Caller>> waiting;  ///< by queue, until the end of this turn
+  std::map<std::string, Line> lines;  ///< by queue, while somebody is in it
 };
 
+/// Waits until the end of this turn, or for the answer to the call before: what comes meanwhile
+/// goes in one call. Not longer than its own deadline allows.
 void TaskAdds::State::join(std::string const& queue, Caller caller) {
-  auto& callers = waiting[queue];
-  callers.push_back(std::move(caller));
-  if (callers.size() > 1) return;
+  auto& line = lines[queue];
+  bool const first = line.waiting.empty();
+  bool const waits = line.in_flight > 0 && caller.deadline >= line.deadline;
+  line.waiting.push_back(std::move(caller));
+  if (waits || (!first && line.in_flight == 0)) return;
   asio::post(env.executor(), [weak = weak_from_this(), queue] {
     if (auto const self = weak.lock()) self->send_all(queue);
   });
 }
 
+void TaskAdds::State::landed(std::string const& queue) {
+  auto const found = lines.find(queue);
+  auto& line = found->second;
+  if (--line.in_flight > 0) return;
+  if (line.waiting.empty()) {
+    lines.erase(found);
+  } else {
+    send_all(queue);
+  }
+}
+
 void TaskAdds::State::send_all(std::string const& queue) {
-  auto const found = waiting.find(queue);
-  auto all = std::move(found->second);
-  waiting.erase(found);
+  auto const found = lines.find(queue);
+  if (found == lines.end()) return;
+  auto& line = found->second;
+  auto all = std::exchange(line.waiting, {});
   while (!all.empty()) {
     std::vector<Caller> together;
     std::vector<Caller> others;
@@ -144,8 +168,10 @@ void TaskAdds::State::send_all(std::string const& queue) {
       (fits ? together : others).push_back(std::move(caller));
     }
     all = std::move(others);
+    auto const until = std::ranges::max_element(together, {}, &Caller::deadline)->deadline;
+    line.deadline = line.in_flight++ == 0 ? until : std::max(line.deadline, until);
     asio::co_spawn(env.executor(), send(queue, std::move(together)),
-                   [self = shared_from_this()](std::exception_ptr) {});
+                   [self = shared_from_this(), queue](std::exception_ptr) { self->landed(queue); });
   }
 }
 

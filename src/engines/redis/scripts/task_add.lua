@@ -74,11 +74,11 @@ end
 -- Tasks with nothing special but their place.
 local function add_plain(place, count)
   put_ready(place, count)
+  note_blocks(number, count)
+  local last = #records
   for i = 0, count - 1 do
-    local text = text_of(number + i)
-    records[#records + 1] = text
-    records[#records + 1] = ARGV[at + i]
-    note_block(text, 1)
+    records[last + 1], records[last + 2] = text_of(number + i), ARGV[at + i]
+    last = last + 2
   end
   at, number = at + count, number + count
   return count

@@ -8,10 +8,10 @@ local function claim_of(owner)
   if seen[owner] ~= nil then return seen[owner] end
   local row, claim = call('HGET', claims, owner), false
   if row then
-    local fence, made, left, since, answered, worker, from =
-      match(row, '^(%d+) (%d+) (%d+) (%d+) (%d) (%d+)\n()')
+    local fence, made, left, since, answered, plain, worker, from =
+      match(row, '^(%d+) (%d+) (%d+) (%d+) (%d)(%.?) (%d+)\n()')
     claim = { fence = fence, made = tonumber(made), left = tonumber(left), since = since,
-              answered = answered, worker = sub(row, from, from + worker - 1),
+              answered = answered, plain = plain, worker = sub(row, from, from + worker - 1),
               said = sub(row, from + worker) }
   end
   seen[owner] = claim
@@ -20,8 +20,8 @@ end
 
 local function write_claim(owner, claim)
   call('HSET', claims, owner, claim.fence .. ' ' .. claim.made .. ' ' .. claim.left .. ' ' ..
-    claim.since .. ' ' .. claim.answered .. ' ' .. #claim.worker .. '\n' .. claim.worker ..
-    claim.said)
+    claim.since .. ' ' .. claim.answered .. claim.plain .. ' ' .. #claim.worker .. '\n' ..
+    claim.worker .. claim.said)
 end
 
 -- What has changed of claims. One with no tasks left stays as long as its answer is not known.

@@ -71,12 +71,12 @@ local said, finished = {}, 0
 -- Tasks that are completed without a result, most of which have nothing special.
 local function complete(numbers, by, claim)
   local holders = call('HMGET', where, unpack(numbers))
-  local records = call('HMGET', tasks, unpack(numbers))
+  local records = claim.plain == '' and call('HMGET', tasks, unpack(numbers))
   local stamps, ended, smaller = {}, {}, {}
   local stamp = '+c 1 ' .. claim.fence .. ' ' .. text_of(now_ms()) .. ' ' ..
     text_of(now_ms() + usual_keep)
   for i, number in ipairs(numbers) do
-    local holder, record = holders[i], records[i]
+    local holder, record = holders[i], records and records[i] or '.'
     if holder ~= by and holder ~= by .. '!' then
       said[#said + 1] = 'L'
     elseif sub(record, 1, 1) == '.' then
@@ -138,13 +138,18 @@ if want > 0 then
   came = move_due()
   numbers, records, more = take(names, want, most_bytes)
 end
+local all_plain = '.'
 if #numbers > 0 then
   local held = {}
   for i, number in ipairs(numbers) do
-    held[#held + 1], held[#held + 2] = number, owner
-    if sub(records[i], 1, 1) == '*' then
-      local task = parse(records[i])
+    local record = records[i]
+    held[2 * i - 1], held[2 * i] = number, owner
+    if sub(record, 1, 1) == '*' then
+      local task = parse(record)
       if task.how == 'w' then free_key(number, task) end
+      all_plain = ''
+    elseif #record > small_payload then
+      all_plain = ''
     end
     returned[number] = nil
   end
@@ -156,7 +161,7 @@ if #numbers > 0 then
   end
 end
 local row = { fence = #numbers > 0 and fence or '0', made = #numbers, left = #numbers,
-              since = text_of(now_ms()), answered = '0', worker = worker,
+              since = text_of(now_ms()), answered = '0', worker = worker, plain = all_plain,
               said = table.concat(said), changed = true, closed = true }
 seen[owner] = row
 call('ZADD', answers, text_of(now_ms() + memory), owner)
@@ -224,4 +229,4 @@ for i = 1, #marks, 2 do
   end
 end
 return { row.fence, row.said, ask_again, others, table.concat(numbers, ' '), records,
-         large(numbers, records) }
+         all_plain == '.' and {} or large(numbers, records) }

@@ -20,7 +20,8 @@
 --                      "+state attempts fence ended_ms until_ms" of an ended one, state c, d or x,
 --                      attempts 1 if the record does not count the last one. A task that is neither
 --                      here nor in due or retry is pending.
---  13 claims   hash    owner -> "fence made left since_ms answered worker_bytes\n" worker answers;
+--  13 claims   hash    owner -> "fence made left since_ms answered worker_bytes\n" worker answers,
+--                      with '.' behind answered if no task in it has anything special or large;
 --                      owner and # -> its numbers; owner and x -> those to be cancelled
 --  14 ends     zset    owners by the end (ms) of their claims
 --  15 answers  zset    owners of exchanges by the time at which they are forgotten
@@ -45,16 +46,14 @@ local function now_ms()
   return read_ms
 end
 
-local function text_of(number) return format('%.0f', number) end
+-- Of a whole number; several times as quick as with %.0f.
+local function text_of(number) return format('%d', number) end
 
 -- A command with many words, in pieces that Lua can pass. `step`: what belongs together.
-local function call_with(words, step, ...)
+local function call_with(words, step, command, key)
   local most = 3000 - 3000 % step
   for from = 1, #words, most do
-    local piece, fixed = {}, { ... }
-    for i = 1, #fixed do piece[i] = fixed[i] end
-    for i = from, math.min(from + most - 1, #words) do piece[#piece + 1] = words[i] end
-    call(unpack(piece))
+    call(command, key, unpack(words, from, math.min(from + most - 1, #words)))
   end
 end
 
@@ -63,6 +62,14 @@ local moved = {}
 local function note_block(number, by)
   local block = sub(number, 1, -4)
   moved[block] = (moved[block] or 0) + by
+end
+-- The same for numbers in a row.
+local function note_blocks(first, count)
+  while count > 0 do
+    local some = math.min(count, 1000 - first % 1000)
+    note_block(text_of(first), some)
+    first, count = first + some, count - some
+  end
 end
 local function write_blocks()
   for block, by in pairs(moved) do

@@ -71,14 +71,21 @@ end
 -- Forgets tasks; those with '*' behind their numbers have something at the side.
 local function remove(numbers)
   local gone, aside = {}, {}
+  local block, count = sub(numbers[1], 1, 13), 0  -- of most numbers it is the same
   for i, each in ipairs(numbers) do
-    local number = match(each, '^%d+')
-    gone[i] = number
-    if #number < #each then
+    local number = each
+    if #each > 16 then
+      number = sub(each, 1, 16)
       for _, what in ipairs({ 'p', 'f', 'g', 'd' }) do aside[#aside + 1] = number .. what end
     end
-    note_block(number, -1)
+    gone[i] = number
+    if sub(number, 1, 13) ~= block then
+      note_block(block .. '000', -count)
+      block, count = sub(number, 1, 13), 0
+    end
+    count = count + 1
   end
+  note_block(block .. '000', -count)
   call_with(gone, 1, 'HDEL', tasks)
   call_with(gone, 1, 'HDEL', where)
   call_with(aside, 1, 'HDEL', side)

@@ -10,12 +10,13 @@
 -- include task_record.lua
 -- include task_claim.lua
 local answer, at = {}, 1
-local function note(owner, number, text)
+local function note(owner, claim, number, text)
   local holder = call('HGET', where, number)
   if holder ~= owner and holder ~= owner .. '!' then return false end
   if call('HSET', side, number .. 'g', text) == 1 then
     -- From now on it has something at the side.
     call('HSET', tasks, number, '*' .. sub(call('HGET', tasks, number), 2))
+    claim.plain, claim.changed = '', true
   end
   return true
 end
@@ -31,10 +32,11 @@ while at <= #ARGV do
     if till < now_ms() + ttl then call('ZADD', ends, text_of(now_ms() + ttl), owner) end
     for i = 1, tonumber(notes) do
       local number = ARGV[at + 2 * i + 2]
-      if not note(owner, number, ARGV[at + 2 * i + 3]) then refused[#refused + 1] = number end
+      if not note(owner, claim, number, ARGV[at + 2 * i + 3]) then refused[#refused + 1] = number end
     end
     answer[#answer + 1] = { call('HGET', claims, owner .. 'x') or '', table.concat(refused, ' ') }
   end
   at = at + 4 + 2 * notes
 end
+write_claims()
 return answer
