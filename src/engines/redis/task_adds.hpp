@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // TaskStore::add on Redis. What several callers add to one queue in one turn of the loop, or while
-// such a call is on its way, is one call of scripts/task_add.lua, which answers each for itself. One
-// call takes all that the contract allows in one add, so that it is atomic: 20,000 tasks keep the
-// server for some 20 ms.
+// such a call is on its way, is one call of scripts/task_add.lua, which answers each for itself.
+// One call takes all that the contract allows in one add, so that it is atomic: 20,000 tasks keep
+// the server for some 20 ms.
 // On Env::executor().
 
 #include "contracts/env.hpp"

@@ -31,8 +31,8 @@ while at <= #ARGV do
   else
     if till < now_ms() + ttl then call('ZADD', ends, text_of(now_ms() + ttl), owner) end
     for i = 1, tonumber(notes) do
-      local number = ARGV[at + 2 * i + 2]
-      if not note(owner, claim, number, ARGV[at + 2 * i + 3]) then refused[#refused + 1] = number end
+      local number, text = ARGV[at + 2 * i + 2], ARGV[at + 2 * i + 3]
+      if not note(owner, claim, number, text) then refused[#refused + 1] = number end
     end
     answer[#answer + 1] = { call('HGET', claims, owner .. 'x') or '', table.concat(refused, ' ') }
   end
