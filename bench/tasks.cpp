@@ -56,7 +56,7 @@ double adding(std::string const& url, std::size_t count,
 
 Drained drain(std::string const& url, TaskLoad const& load) {
   auto& board = clean_board();
-  auto const queue = new_queue();
+  auto const queue = load.queue.empty() ? new_queue() : load.queue;
   in_child([&] {
     auto holt = open(url);
     board.began = now();

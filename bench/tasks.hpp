@@ -2,7 +2,8 @@
 #pragma once
 // What the task queue does on a store, measured: adding, draining through real handlers in several
 // processes, picking up when idle. Everything of Holt runs in children, so that the process that
-// asks can start more of them. Each call uses queues of its own, and leaves them empty.
+// asks can start more of them. Each call uses queues of its own unless told otherwise, and leaves
+// them empty.
 
 #include <cstdint>
 #include <string>
@@ -18,6 +19,7 @@ struct TaskLoad {
   std::size_t payload = 0;        ///< bytes; 0: a few, as `{"i":12345}`
   std::int64_t handler_ns = 0;    ///< that a handler sleeps
   int queues = 1;                 ///< that the tasks are spread over
+  std::string queue;              ///< the first one's name; empty: one that was not used before
 };
 
 struct Drained {
