@@ -42,7 +42,7 @@ class TasksThatKillTheirWorkers : public TaskPlaceTest {
                    .ledger = ledger_,
                    .who = "worker"},
                   4);
-    EXPECT_TRUE(all_end(240s));
+    EXPECT_TRUE(all_end(800s));
     EXPECT_TRUE(crew.stop());
     expect_all_completed(others_);
     auto const dead = fences(TaskState::dead);
