@@ -182,8 +182,8 @@ class ExamplesTest(HoltCase):
         adding.stdout.readline()
         first.kill()
         second = self.start_worker(PROGRAMS / "thumbnails", self.folder, "work")
-        said = adding.communicate(timeout=PATIENCE)[0].splitlines()
-        self.assertEqual(adding.returncode, 0)
+        said = adding.stdout.read().splitlines()  # communicate() forgets what is read already
+        self.assertEqual(adding.wait(timeout=PATIENCE), 0)
         for picture, line in zip(pictures[1:], said):
             self.assertRegex(line, rf"^thumbnails/\d+ completed: small-{picture} with fence \d+$")
         self.assertRegex(said[-1], r"^thumbnails/\d+ dead: $")
