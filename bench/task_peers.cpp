@@ -95,7 +95,7 @@ double classic_floor(PostgresAtWork const& server) {
 }
 
 void versus(std::string const& what, double ours, double theirs, std::string const& target) {
-  row(what, theirs > 0 ? ratio_text(ours / theirs) : "0", target);
+  row(what, theirs > 0 ? ratio_text(ours / theirs) : "peer not installed", target);
 }
 
 }  // namespace holt::bench
