@@ -3,12 +3,9 @@
 // where there is one, is started again. Never do two lead at once, in their own eyes, and terms
 // only rise; a resource that checks them refuses the one who comes too late.
 
-#include "process/remote.hpp"
-#include "support/engines.hpp"
+#include "process/places.hpp"
 #include "support/fence_register.hpp"
 #include "support/overlap_log.hpp"
-#include "support/servers/postgres_server.hpp"
-#include "support/servers/redis_server.hpp"
 #include "support/servers/tcp_proxy.hpp"
 #include "support/servers/wait_until.hpp"
 
@@ -25,60 +22,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// A store that all tests on it share, each with an election of its own. If it is a server, it
-/// keeps what it knows when it is started again.
-class Place {
- public:
-  virtual ~Place() = default;
-  [[nodiscard]] virtual std::string url(std::uint16_t port) const = 0;
-  [[nodiscard]] virtual std::uint16_t port() const { return 0; }
-  virtual void restart() {}
-};
-
-class SqlitePlace final : public Place {
- public:
-  [[nodiscard]] std::string url(std::uint16_t /*port*/) const override {
-    return "sqlite://" + folder_.file("store.db");
-  }
-
- private:
-  TemporaryFolder folder_;
-};
-
-class RedisPlace final : public Place {
- public:
-  [[nodiscard]] std::string url(std::uint16_t port) const override {
-    return "redis://127.0.0.1:" + std::to_string(port);
-  }
-  [[nodiscard]] std::uint16_t port() const override { return server_.port(); }
-  void restart() override { server_.restart(); }
-
- private:
-  RedisServer server_{{.append_only = true}};
-};
-
-class PostgresPlace final : public Place {
- public:
-  [[nodiscard]] std::string url(std::uint16_t port) const override {
-    return "postgres://postgres@127.0.0.1:" + std::to_string(port) + "/postgres";
-  }
-  [[nodiscard]] std::uint16_t port() const override { return server_.port(); }
-  void restart() override {
-    server_.stop();
-    server_.start();
-  }
-
- private:
-  PostgresServer server_;
-};
-
-template <class Kind>
-Place& shared() {
-  use_built_modules();
-  static Kind it;
-  return it;
-}
-
 std::string new_election() {
   static int count = 0;
   return "e" + std::to_string(++count);
@@ -88,9 +31,9 @@ class ElectionBetweenProcesses : public testing::TestWithParam<Place& (*)()> {
  protected:
   static constexpr auto ttl = "2000";  // ms: a crowded machine must not lose a leader by itself
 
-  /// A process that stands; by another way than the usual one, when a port is given.
-  std::unique_ptr<Remote> candidate(std::string const& who, std::uint16_t port = 0) {
-    auto process = std::make_unique<Remote>(place_.url(port == 0 ? place_.port() : port));
+  /// A process that stands; by another way than the usual one, when it is given.
+  std::unique_ptr<Remote> candidate(std::string const& who, std::optional<std::string> url = {}) {
+    auto process = std::make_unique<Remote>(url.value_or(place_.url()));
     EXPECT_EQ(process->ask("stand " + election_ + " " + ttl + " " + log_ + " " + who), "standing");
     return process;
   }
@@ -148,9 +91,9 @@ class ElectionBetweenProcesses : public testing::TestWithParam<Place& (*)()> {
   TemporaryFolder folder_;
   std::string log_ = folder_.file("overlaps");
   FenceRegister resource_;
-  Holt holt_ = open(place_.url(place_.port()));
+  Holt holt_ = open(place_.url());
 };
-INSTANTIATE_TEST_SUITE_P(Sqlite, ElectionBetweenProcesses, testing::Values(&shared<SqlitePlace>),
+INSTANTIATE_TEST_SUITE_P(Sqlite, ElectionBetweenProcesses, testing::Values(&shared<FilePlace>),
                          [](auto const&) { return "sqlite"; });
 INSTANTIATE_TEST_SUITE_P(Redis, ElectionBetweenProcesses, testing::Values(&shared<RedisPlace>),
                          [](auto const&) { return "redis"; });
@@ -158,7 +101,10 @@ INSTANTIATE_TEST_SUITE_P(Postgres, ElectionBetweenProcesses,
                          testing::Values(&shared<PostgresPlace>),
                          [](auto const&) { return "postgres"; });
 
-class ElectionOnAServer : public ElectionBetweenProcesses {};
+class ElectionOnAServer : public ElectionBetweenProcesses {
+ protected:
+  ServerPlace& server_ = dynamic_cast<ServerPlace&>(place_);
+};
 INSTANTIATE_TEST_SUITE_P(Redis, ElectionOnAServer, testing::Values(&shared<RedisPlace>),
                          [](auto const&) { return "redis"; });
 INSTANTIATE_TEST_SUITE_P(Postgres, ElectionOnAServer, testing::Values(&shared<PostgresPlace>),
@@ -194,8 +140,8 @@ TEST_P(ElectionBetweenProcesses, AFrozenLeaderKnowsOnWakingAndItsLateTermIsRefus
 }
 
 TEST_P(ElectionOnAServer, ALeaderThatIsCutOffStopsBelievingBeforeTheNextLeads) {
-  TcpProxy proxy(place_.port());
-  auto const first = candidate("first", proxy.port());
+  TcpProxy proxy(server_.port());
+  auto const first = candidate("first", server_.url_at(proxy.port()));
   auto const old_term = leads(*first);
   EXPECT_TRUE(resource_.write(old_term));
   auto const second = candidate("second");
@@ -218,7 +164,7 @@ TEST_P(ElectionOnAServer, AnElectionOutlivesARestartOfTheServer) {
   auto const before = leads(*first);
   auto const second = candidate("second");
   ASSERT_TRUE(in_line(1));
-  place_.restart();
+  server_.restart();
   auto const restarted = BootClock::now();
   // Who leads now depends on how long that took: whoever has renewed since then.
   std::optional<LeaderInfo> leader;

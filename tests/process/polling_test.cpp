@@ -4,12 +4,9 @@
 // resource that checks them refuses the one who comes too late.
 
 #include "primitives/rendezvous.hpp"
-#include "process/remote.hpp"
-#include "support/engines.hpp"
+#include "process/places.hpp"
 #include "support/fence_register.hpp"
 #include "support/overlap_log.hpp"
-#include "support/servers/postgres_server.hpp"
-#include "support/servers/redis_server.hpp"
 #include "support/servers/tcp_proxy.hpp"
 #include "support/servers/wait_until.hpp"
 
@@ -29,68 +26,6 @@ namespace holt::test {
 namespace {
 
 using namespace std::chrono_literals;
-
-/// Where the store is. All tests on a server share it, each with a polling of its own.
-class Place {
- public:
-  virtual ~Place() = default;
-  [[nodiscard]] virtual std::string url() const = 0;
-};
-
-class FilePlace final : public Place {
- public:
-  [[nodiscard]] std::string url() const override { return store_.url(); }
-
- private:
-  TempStore store_;
-};
-
-/// A server that keeps what it knows when it is started again.
-class ServerPlace : public Place {
- public:
-  [[nodiscard]] std::string url() const override { return url_at(port()); }
-  [[nodiscard]] virtual std::string url_at(std::uint16_t port) const = 0;
-  [[nodiscard]] virtual std::uint16_t port() const = 0;
-  virtual void restart() = 0;
-};
-
-class RedisPlace final : public ServerPlace {
- public:
-  [[nodiscard]] std::string url_at(std::uint16_t port) const override {
-    return "redis://127.0.0.1:" + std::to_string(port);
-  }
-  [[nodiscard]] std::uint16_t port() const override { return server_.port(); }
-  void restart() override { server_.restart(); }
-
- private:
-  RedisServer server_{{.append_only = true}};
-};
-
-class PostgresPlace final : public ServerPlace {
- public:
-  [[nodiscard]] std::string url_at(std::uint16_t port) const override {
-    return "postgres://postgres@127.0.0.1:" + std::to_string(port) + "/postgres";
-  }
-  [[nodiscard]] std::uint16_t port() const override { return server_.port(); }
-  void restart() override {
-    server_.stop();
-    server_.start();
-  }
-
- private:
-  PostgresServer server_;
-};
-
-template <class Kind>
-Kind& only() {
-  use_built_modules();
-  static Kind it;
-  return it;
-}
-template <class Kind, class As>
-As& shared() {
-  return only<Kind>();
-}
 
 std::string new_polling() {
   static int count = 0;
@@ -216,14 +151,11 @@ class PollingBetweenProcesses : public testing::TestWithParam<Place& (*)()>, pub
  protected:
   PollingBetweenProcesses() : PollingNodes(GetParam()()) {}
 };
-INSTANTIATE_TEST_SUITE_P(Sqlite, PollingBetweenProcesses,
-                         testing::Values(&shared<FilePlace, Place>),
+INSTANTIATE_TEST_SUITE_P(Sqlite, PollingBetweenProcesses, testing::Values(&shared<FilePlace>),
                          [](auto const&) { return "sqlite"; });
-INSTANTIATE_TEST_SUITE_P(Redis, PollingBetweenProcesses,
-                         testing::Values(&shared<RedisPlace, Place>),
+INSTANTIATE_TEST_SUITE_P(Redis, PollingBetweenProcesses, testing::Values(&shared<RedisPlace>),
                          [](auto const&) { return "redis"; });
-INSTANTIATE_TEST_SUITE_P(Postgres, PollingBetweenProcesses,
-                         testing::Values(&shared<PostgresPlace, Place>),
+INSTANTIATE_TEST_SUITE_P(Postgres, PollingBetweenProcesses, testing::Values(&shared<PostgresPlace>),
                          [](auto const&) { return "postgres"; });
 
 TEST_P(PollingBetweenProcesses, AKilledNodesEndpointsArePolledAgain) {

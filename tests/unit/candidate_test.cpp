@@ -4,6 +4,7 @@
 
 #include "env/real_env.hpp"
 #include "primitives/election.hpp"
+#include "unit/obliging_store.hpp"
 #include "unit/own_signals.hpp"
 
 #include <holt/error.hpp>
@@ -31,7 +32,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 /// Grants whatever is asked for, when it is told to; or has the asker first in line.
-class PuppetStore final : public LeaseStore {
+class PuppetStore final : public ObligingStore {
  public:
   explicit PuppetStore(Env& env) : gate_(env) {}
 
@@ -64,29 +65,11 @@ class PuppetStore final : public LeaseStore {
     grant.fences.emplace_back(fence);
     co_return grant;
   }
-  asio::awaitable<std::vector<std::expected<void, Lost>>> renew(std::vector<LeaseRenewal> renewals,
-                                                                Instant /*deadline*/) override {
-    std::vector<std::expected<void, Lost>> answers(renewals.size());
-    co_return answers;
-  }
   asio::awaitable<std::expected<void, Lost>> release(Name /*name*/, Owner /*owner*/,
                                                      Instant /*deadline*/) override {
     ++released;
     std::expected<void, Lost> done;
     co_return done;
-  }
-  asio::awaitable<BreakResult> break_lease(BreakRequest /*request*/,
-                                           Instant /*deadline*/) override {
-    co_return BreakResult::not_held;
-  }
-  asio::awaitable<std::optional<LeaseInfo>> find(Name /*name*/, Instant /*deadline*/) override {
-    std::optional<LeaseInfo> none;
-    co_return none;
-  }
-  asio::awaitable<LeasePage> list(std::string /*prefix*/, std::string /*cursor*/,
-                                  std::uint32_t /*limit*/, Instant /*deadline*/) override {
-    LeasePage none;
-    co_return none;
   }
 
  private:

@@ -4,6 +4,7 @@
 
 #include "primitives/lock.hpp"
 #include "support/sim_env.hpp"
+#include "unit/obliging_store.hpp"
 #include "unit/own_signals.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -24,7 +25,7 @@ using testing::ElementsAre;
 
 /// Holds one name for somebody else until `end`. A question takes `way` to get here; then it is
 /// decided, and answered `commit` later.
-class DistantStore final : public LeaseStore {
+class DistantStore final : public ObligingStore {
  public:
   explicit DistantStore(Env& env) : env_(env), began_(env.now()) {}
 
@@ -49,29 +50,6 @@ class DistantStore final : public LeaseStore {
     LeaseGrant grant;
     grant.fences.emplace_back(7);
     co_return grant;
-  }
-  asio::awaitable<std::vector<std::expected<void, Lost>>> renew(std::vector<LeaseRenewal> renewals,
-                                                                Instant /*deadline*/) override {
-    std::vector<std::expected<void, Lost>> answers(renewals.size());
-    co_return answers;
-  }
-  asio::awaitable<std::expected<void, Lost>> release(Name /*name*/, Owner /*owner*/,
-                                                     Instant /*deadline*/) override {
-    std::expected<void, Lost> done;
-    co_return done;
-  }
-  asio::awaitable<BreakResult> break_lease(BreakRequest /*request*/,
-                                           Instant /*deadline*/) override {
-    co_return BreakResult::not_held;
-  }
-  asio::awaitable<std::optional<LeaseInfo>> find(Name /*name*/, Instant /*deadline*/) override {
-    std::optional<LeaseInfo> none;
-    co_return none;
-  }
-  asio::awaitable<LeasePage> list(std::string /*prefix*/, std::string /*cursor*/,
-                                  std::uint32_t /*limit*/, Instant /*deadline*/) override {
-    LeasePage none;
-    co_return none;
   }
 
  private:

@@ -5,6 +5,7 @@
 
 #include "contracts/signal_bus.hpp"
 #include "support/sim_env.hpp"
+#include "unit/obliging_store.hpp"
 
 #include <holt/error.hpp>
 
@@ -23,7 +24,7 @@ namespace {
 using namespace std::chrono_literals;
 
 /// Renews everything, or nothing while it is away.
-class RenewingStore final : public LeaseStore {
+class RenewingStore final : public ObligingStore {
  public:
   bool away = false;
 
@@ -35,29 +36,6 @@ class RenewingStore final : public LeaseStore {
     }
     std::vector<std::expected<void, Lost>> answers(renewals.size());
     co_return answers;
-  }
-  asio::awaitable<std::expected<LeaseGrant, Busy>> acquire(LeaseRequest /*request*/,
-                                                           Instant /*deadline*/) override {
-    Busy busy;
-    co_return std::unexpected(std::move(busy));
-  }
-  asio::awaitable<std::expected<void, Lost>> release(Name /*name*/, Owner /*owner*/,
-                                                     Instant /*deadline*/) override {
-    std::expected<void, Lost> done;
-    co_return done;
-  }
-  asio::awaitable<BreakResult> break_lease(BreakRequest /*request*/,
-                                           Instant /*deadline*/) override {
-    co_return BreakResult::not_held;
-  }
-  asio::awaitable<std::optional<LeaseInfo>> find(Name /*name*/, Instant /*deadline*/) override {
-    std::optional<LeaseInfo> none;
-    co_return none;
-  }
-  asio::awaitable<LeasePage> list(std::string /*prefix*/, std::string /*cursor*/,
-                                  std::uint32_t /*limit*/, Instant /*deadline*/) override {
-    LeasePage none;
-    co_return none;
   }
 };
 
