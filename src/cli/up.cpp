@@ -48,7 +48,8 @@ int up_in_background(CommandLine& line, InstanceFlags const& flags, std::size_t 
     write_data("Workspace: " + instance.workspace() + "\nLog: " + place +
                "\nNext: holt list\n      holt down --name " + instance.name() + '\n');
     log.open_file(place, log_size);
-    static_cast<void>(::chdir(instance.workspace().c_str()));
+    // So that it keeps nobody's folder from being unmounted; if it cannot, it stays where it is.
+    [[maybe_unused]] int const there = ::chdir(instance.workspace().c_str());
     background.go_on();
   };
   return Orchestrator(flags, log, service, tell).run(line, std::move(opening));
