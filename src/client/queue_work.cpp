@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/queue_work.hpp"
 
+#include "client/caller_loops.hpp"
 #include "client/core.hpp"
 #include "contracts/task_rules.hpp"
 #include "primitives/task_pace.hpp"
@@ -82,12 +83,24 @@ QueueWork::~QueueWork() {
   gone_.reset();
   closing_.reset();
   try {
-    [[maybe_unused]] bool const all = core_->run_on_executor(stop_in_turn(guard_patience));
-    core_->run_on_executor(worker_->close());
+    at_work(close_after(guard_patience));
   } catch (std::exception const&) {
     return;
   }
   gate_->close();
+}
+
+bool QueueWork::at_work(asio::awaitable<bool> work) {
+  return home_ != nullptr ? run_at(*home_, std::move(work))
+                          : core_->run_on_executor(std::move(work));
+}
+
+void QueueWork::at_work(std::function<void()> const& work) {
+  auto call = [](std::function<void()> const& it) -> asio::awaitable<bool> {
+    it();
+    co_return true;
+  };
+  at_work(call(work));
 }
 
 void QueueWork::check_not_started(std::string_view what) const {
@@ -99,7 +112,7 @@ void QueueWork::handle(std::string_view kind, Worker::Handler handler) {
   std::string const name(kind);
   check_kind(name);
   if (!handler) throw InvalidArgument("a handler must be something that can be called");
-  core_->on_executor([&] {
+  at_work([&] {
     check_not_started("a handler");
     if (handlers_.size() == TaskStore::max_kinds && !handlers_.contains(name)) {
       throw InvalidArgument("a worker handles at most 32 kinds: use more workers");
@@ -111,7 +124,7 @@ void QueueWork::handle(std::string_view kind, Worker::Handler handler) {
 void QueueWork::handle_others(Worker::Handler handler) {
   core_->check_usable("worker");
   if (!handler) throw InvalidArgument("a handler must be something that can be called");
-  core_->on_executor([&] {
+  at_work([&] {
     check_not_started("a handler");
     others_ = std::move(handler);
   });
@@ -119,7 +132,7 @@ void QueueWork::handle_others(Worker::Handler handler) {
 
 void QueueWork::on_late(Worker::OnLate late) {
   core_->check_usable("worker");
-  core_->on_executor([&] {
+  at_work([&] {
     check_not_started("who hears of late ends");
     late_ = std::move(late);
   });
@@ -132,7 +145,7 @@ void QueueWork::tell(LateFinish const& late) {
 
 void QueueWork::start() {
   core_->check_usable("worker");
-  core_->on_executor([this] {
+  at_work([this] {
     if (handlers_.empty() && !others_) {
       throw InvalidArgument("a worker needs a handler before it starts: use handle()");
     }
@@ -151,8 +164,7 @@ bool QueueWork::stop(std::chrono::milliseconds patience) {
   if (patience < std::chrono::milliseconds(0)) {
     throw InvalidArgument("a patience below zero is not possible: use 0 not to wait");
   }
-  return core_->run_on_executor(
-      stop_in_turn(std::min<Nanos>(patience, std::chrono::hours(24 * 365))));
+  return at_work(stop_in_turn(std::min<Nanos>(patience, std::chrono::hours(24 * 365))));
 }
 
 asio::awaitable<bool> QueueWork::stop_in_turn(Nanos patience) {
@@ -161,6 +173,12 @@ asio::awaitable<bool> QueueWork::stop_in_turn(Nanos patience) {
   attention_ = nullptr;
   started_ = false;
   stop_turns_.end();
+  co_return all;
+}
+
+asio::awaitable<bool> QueueWork::close_after(Nanos patience) {
+  bool const all = co_await stop_in_turn(patience);
+  co_await worker_->close();
   co_return all;
 }
 

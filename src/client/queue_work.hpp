@@ -71,6 +71,10 @@ class QueueWork {
   [[nodiscard]] bool start_runner();
   void tell(LateFinish const& late);
   asio::awaitable<bool> stop_in_turn(Nanos patience);
+  asio::awaitable<bool> close_after(Nanos patience);
+  /// Runs it where the worker's loop runs, and waits for its end.
+  bool at_work(asio::awaitable<bool> work);
+  void at_work(std::function<void()> const& work);
 
   std::shared_ptr<Core> core_;
   Env& env_;
@@ -80,7 +84,7 @@ class QueueWork {
   std::shared_ptr<CallGate> gate_ = std::make_shared<CallGate>();
   Turns stop_turns_;  ///< one at a time stops
 
-  // On Env::executor() only:
+  // Where the worker's loop runs only:
   bool started_ = false;
   Handlers handlers_;
   Worker::Handler others_;

@@ -30,7 +30,8 @@ Worker Core::worker(WorkerOptions const& options) {
   plan.poll = queue_poll_interval(options.poll);
   plan.prefetch = options.prefetch;
   plan.patience = timeout_;
-  WorkTools const tools{env_, tasks, engine_->signals(), log_};
+  auto const executor = home_ != nullptr ? home_->home() : env_.executor();
+  WorkTools const tools{env_, tasks, engine_->signals(), log_, executor};
   auto work = std::make_unique<QueueWork>(shared_from_this(), tools, std::move(plan),
                                           Retries(options.retry), home_);
   work->heed(gone_.get_token(), closing_.get_token());

@@ -24,7 +24,10 @@ struct Nursery::State {
   }
 };
 
-Nursery::Nursery(Env& env) : env_(env), state_(std::make_shared<State>(env)) {}
+Nursery::Nursery(Env& env) : Nursery(env, env.executor()) {}
+
+Nursery::Nursery(Env& env, asio::any_io_executor executor)
+    : executor_(std::move(executor)), state_(std::make_shared<State>(env)) {}
 
 void Nursery::spawn(asio::awaitable<void> child) {
   {
@@ -40,11 +43,10 @@ void Nursery::spawn(asio::awaitable<void> child) {
     state->changed.set();
   };
   // co_spawn alone would run the child here and now if this is the executor's own thread.
-  auto start = [executor = env_.executor(), child = std::move(child),
-                done = std::move(done)]() mutable {
+  auto start = [executor = executor_, child = std::move(child), done = std::move(done)]() mutable {
     asio::co_spawn(executor, std::move(child), std::move(done));
   };
-  asio::post(env_.executor(), std::move(start));
+  asio::post(executor_, std::move(start));
 }
 
 asio::awaitable<bool> Nursery::close(Instant deadline) {

@@ -6,6 +6,7 @@
 #include "contracts/env.hpp"
 #include "primitives/event.hpp"
 
+#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 
 #include <memory>
@@ -14,10 +15,12 @@ namespace holt {
 
 class Nursery {
  public:
+  /// Children run on Env::executor() unless told otherwise.
   explicit Nursery(Env& env);
+  Nursery(Env& env, asio::any_io_executor executor);
 
-  /// Starts `child` on Env::executor(), never inside this call: the caller may hold a mutex. A
-  /// child must not throw: what it throws aborts. Any thread.
+  /// Starts `child`, never inside this call: the caller may hold a mutex. A child must not throw:
+  /// what it throws aborts. Any thread.
   void spawn(asio::awaitable<void> child);
 
   /// Waits until no child is left, or until the deadline (then false). One caller.
@@ -25,7 +28,7 @@ class Nursery {
 
  private:
   struct State;
-  Env& env_;
+  asio::any_io_executor const executor_;
   std::shared_ptr<State> state_;
 };
 

@@ -24,7 +24,7 @@ TaskWorker::TaskWorker(WorkTools tools, WorkPlan plan, StartRunner start_runner,
       wake_(env_),
       ended_(env_),
       bench_(std::make_shared<Workbench>(plan_.concurrency, wake_)),
-      nursery_(env_) {
+      nursery_(env_, tools_.executor) {
   // Signals may come on a thread of the engine.
   auto& signals = tools_.signals;
   auto const work = [this](Signal const& signal) {

@@ -13,7 +13,9 @@
 // A store that does not answer is asked again, as the same owner, so that nothing is done twice; it
 // delays neither losses nor timeouts, which the loop sees to beside it.
 //
-// Threads: all of it belongs to Env::executor(); the bench and its tasks are shared with runners.
+// Threads: all of it belongs to WorkTools::executor; the bench and its tasks are shared with
+// runners. At the engine's home a signal, the exchange that it leads to and what comes of it are on
+// one thread: each hop to another costs an idle worker as much as reading the answer does.
 
 #include "base/log.hpp"
 #include "contracts/env.hpp"
@@ -61,18 +63,19 @@ struct WorkTools {
   TaskStore& tasks;
   SignalBus& signals;
   EventLog const& log;
+  asio::any_io_executor executor;  ///< of the worker's loop; one thread at a time
 };
 
 class TaskWorker {
  public:
   /// Starts something that takes tasks from the bench until none is left. False: not now.
   using StartRunner = std::function<bool()>;
-  /// Called on Env::executor(); must be quick and not throw.
+  /// Called on the worker's executor; must be quick and not throw.
   using OnLate = std::function<void(LateFinish const&)>;
 
   TaskWorker(WorkTools tools, WorkPlan plan, StartRunner start_runner, OnLate late);
 
-  // On Env::executor() only:
+  // On the worker's executor only:
 
   /// As those of Worker. Throws EngineError when it cannot hear signals.
   void start(std::vector<std::string> kinds);

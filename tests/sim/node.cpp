@@ -58,7 +58,7 @@ void Node::start_clients() {
     start(tenant_->run());
   }
   if (around_.options.tasks.handlers > 0) {
-    WorkTools const parts{env_, tasks_, bus_, log_};
+    WorkTools const parts{env_, tasks_, bus_, log_, env_.executor()};
     crew_ = std::make_unique<Crew>(tools, parts, around_.foreman, around_.ledger);
     customer_ = std::make_unique<Customer>(tools, tasks_, bus_, around_.ledger);
     start(crew_->run());
