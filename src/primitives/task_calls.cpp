@@ -47,7 +47,7 @@ class Ear {
 }  // namespace
 
 asio::awaitable<std::vector<Added>> TaskCalls::add(AddRequest request, Instant deadline) {
-  request.request = random_token([this] { return env_.random(); });
+  request.request = timed_token(env_.wall(), [this] { return env_.random(); });
   std::optional<EngineError> lost;
   for (std::uint32_t tries = 1;; ++tries) {
     std::optional<std::vector<Added>> answer;

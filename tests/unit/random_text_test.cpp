@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <set>
@@ -35,6 +36,29 @@ TEST(RandomTextTest, TokenHas22CharactersFromTwoNumbers) {
       random_token([&] { return ++calls == 1 ? 0x0706050403020100U : 0x0F0E0D0C0B0A0908U; });
   EXPECT_EQ(calls, 2);
   EXPECT_EQ(token, "AAECAwQFBgcICQoLDA0ODw");
+}
+
+TEST(RandomTextTest, TimedTokensSortByTheirMilliseconds) {
+  using std::chrono::milliseconds;
+  auto const at = [](std::int64_t ms) {
+    return timed_token(std::chrono::system_clock::time_point(milliseconds(ms)),
+                       [] { return ~std::uint64_t(0); });
+  };
+  EXPECT_EQ(at(0), "00000000________________");
+  EXPECT_EQ(at(31), "0000000v________________");
+  EXPECT_EQ(at(32), "00000010________________");
+  EXPECT_EQ(at((std::int64_t(1) << 40U) - 1), "vvvvvvvv________________");
+  EXPECT_EQ(at(std::int64_t(1) << 40U), at(0));
+  for (std::int64_t ms = 1'800'000'000'000; ms < 1'800'000'000'100; ++ms) {
+    EXPECT_LT(at(ms), at(ms + 1));
+  }
+}
+
+TEST(RandomTextTest, TimedTokensOfOneMomentDiffer) {
+  std::uint64_t calls = 0;
+  std::set<std::string> tokens;
+  for (int i = 0; i < 100; ++i) tokens.insert(timed_token({}, [&] { return ++calls; }));
+  EXPECT_EQ(tokens.size(), 100U);
 }
 
 TEST(RandomTextTest, EveryBitCounts) {
