@@ -100,6 +100,18 @@ TEST_F(SqliteTasks, TasksSurviveAReopening) {
   EXPECT_EQ(run(engine->tasks()->find(id, later()))->payload, "payload");
 }
 
+TEST_F(SqliteTasks, WhatIsRememberedOfALargeAddIsShort) {
+  auto const engine = open();
+  auto request = adding(10'000);
+  request.request = "request";
+  auto const first = run(engine->tasks()->add(request, later()));
+  EXPECT_LT(sql_on_tasks("SELECT sum(length(answer)) FROM request"), 20);
+  auto const again = run(engine->tasks()->add(request, later()));
+  EXPECT_EQ(again.size(), first.size());
+  EXPECT_EQ(again.back().id, first.back().id);
+  EXPECT_EQ(count(*engine).pending, 10'000U);
+}
+
 TEST_F(SqliteTasks, ADeletedFileIsNoticed) {
   auto const engine = open();
   run(engine->tasks()->add(adding(1), later()));

@@ -131,6 +131,27 @@ TEST_P(TaskAdd, TheSameRequestTellsDuplicatesAgain) {
   EXPECT_TRUE(first.at(0).duplicate);
 }
 
+TEST_P(TaskAdd, TheSameRequestTellsDuplicatesAmongOthersAgain) {
+  NewTask held("job", "");
+  held.unique = "key";
+  add(held);
+  NewTask const plain("job", "");
+  NewTask twice("job", "");
+  twice.unique = "other key";
+  std::vector<NewTask> const tasks{plain, plain, held, held, twice, twice, plain};
+  auto const first = add_all(tasks, "request-1");
+  auto const again = add_all(tasks, "request-1");
+  ASSERT_EQ(again.size(), tasks.size());
+  std::vector<bool> duplicates;
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    EXPECT_EQ(again[i].id, first[i].id);
+    EXPECT_EQ(again[i].duplicate, first[i].duplicate);
+    duplicates.push_back(again[i].duplicate);
+  }
+  EXPECT_EQ(duplicates, (std::vector{false, false, true, true, false, true, false}));
+  EXPECT_EQ(first[5].id, first[4].id);
+}
+
 TEST_P(TaskAdd, AnotherRequestIsAnotherTask) {
   std::vector<NewTask> const one{NewTask("job", "")};
   auto const first = add_all(one, "request-1");

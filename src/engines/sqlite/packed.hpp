@@ -59,12 +59,13 @@ class Unpacker {
     return value;
   }
 
- private:
+  /// What was read cannot be.
   [[noreturn]] static void damaged() {
     throw store_error(ErrorCode::internal, "read", "a packed value in the store is damaged",
                       "restore the file from a backup");
   }
 
+ private:
   std::string_view bytes_;
 };
 

@@ -65,15 +65,21 @@ void TaskAddStep::decide(TaskRows& rows) {
   wake(rows);
 }
 
-/// The answer is packed as pairs of number and whether it was a duplicate.
+/// The answer is packed as runs of tasks, most of which have consecutive numbers: the first number,
+/// how many there are, and whether they are duplicates.
 bool TaskAddStep::answer_again(TaskRows& rows) {
   if (request_.request.empty()) return false;
   Query row(rows.store(), sql::task_request_find, rows.queue(), Blob{request_.request},
             rows.now_ns());
   if (!row.next()) return false;
   for (Unpacker from(row.text(0)); !from.done();) {
-    auto const number = from.number();
-    result_.push_back({TaskId(request_.queue, number), from.number() != 0});
+    auto number = from.number();
+    auto const count = from.number();
+    bool const duplicate = from.number() != 0;
+    if (count > TaskStore::max_add) Unpacker::damaged();
+    for (auto const end = number + count; number < end; ++number) {
+      result_.push_back({TaskId(request_.queue, number), duplicate});
+    }
   }
   return true;
 }
@@ -81,7 +87,15 @@ bool TaskAddStep::answer_again(TaskRows& rows) {
 void TaskAddStep::remember(TaskRows& rows) const {
   std::string answer;
   Packer to(answer);
-  for (auto const& added : result_) to.number(added.id.number()).number(added.duplicate ? 1 : 0);
+  for (std::size_t i = 0; i < result_.size();) {
+    auto const& first = result_[i];
+    std::uint64_t count = 1;
+    while (++i < result_.size() && result_[i].duplicate == first.duplicate &&
+           result_[i].id.number() == first.id.number() + count) {
+      ++count;
+    }
+    to.number(first.id.number()).number(count).number(first.duplicate ? 1 : 0);
+  }
   Query(rows.store(), sql::task_request_put, rows.queue(), Blob{request_.request},
         rows.now_ns() + Nanos(TaskStore::memory).count(), Blob{answer})
       .run();
