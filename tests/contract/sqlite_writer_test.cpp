@@ -138,6 +138,25 @@ TEST_F(SqliteWriter, StepsThatCameMeanwhileShareOneCommit) {
   EXPECT_LE(writer_.commits() - before, 10U);
 }
 
+TEST_F(SqliteWriter, CallersThatComeBackShareCommitsThatGoToTheDisk) {
+  auto place = place_;
+  place.sync = sqlite::Sync::full;
+  sqlite::Writer writer(env_, store_file_, place, {});
+  constexpr std::uint64_t each = 30;
+  std::vector<std::future<void>> callers;
+  for (int i = 0; i < 16; ++i) {
+    callers.push_back(std::async(std::launch::async, [&] {
+      for (std::uint64_t n = 0; n < each; ++n) {
+        CountStep step(soon(), false);
+        run(writer.run(step));
+      }
+    }));
+  }
+  for (auto& caller : callers) caller.get();
+  EXPECT_EQ(counted(), 16 * each);
+  EXPECT_LE(writer.commits(), 16 * each / 2);
+}
+
 TEST_F(SqliteWriter, AStepThatFailsTakesNobodyWithIt) {
   SlowStep slow(soon());
   auto leader = std::async(std::launch::async, [&] { run(writer_.run(slow)); });

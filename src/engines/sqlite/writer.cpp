@@ -20,6 +20,7 @@ constexpr int max_batches = 4;    // of one leader
 constexpr int max_past_gate = 8;  // in a row
 // How often a leader that waits looks for newcomers with an earlier deadline.
 constexpr auto look_again = std::chrono::milliseconds(50);
+constexpr auto longest_gathering = std::chrono::microseconds(200);
 
 std::exception_ptr timed_out(Step const& step, std::string const& path, Blocker const& blocker) {
   auto const reason = fmt::format(
@@ -73,6 +74,7 @@ void Writer::enqueue(Step& step) {
   {
     std::scoped_lock const lock(mutex_);
     queue_.push_back(&step);
+    if (gathering_ && queue_.size() >= expected_) crowd_.notify_one();
     if (std::exchange(leading_, true)) return;
   }
   lead_elsewhere();
@@ -102,6 +104,8 @@ void Writer::lead(Step const* own) {
 
 /// False: steps left without being run.
 bool Writer::serve_batch() {
+  gather();
+  auto const began = Clock::now();
   try {
     file_.check("write");
     if (!enter()) return false;
@@ -113,12 +117,41 @@ bool Writer::serve_batch() {
   committer_.run(batch);
   bool const checkpoint = committer_.checkpoint_is_due();
   if (!checkpoint) leave_gate();
-  for (auto* step : batch) step->finish();
+  finish(batch, Clock::now() - began);
   if (checkpoint) {
     committer_.checkpoint();
     leave_gate();
   }
   return true;
+}
+
+/// Callers whose step was committed often come back at once with the next one. Then half of them
+/// would be in each commit, and the other half wait for it. A commit that goes to the disk takes
+/// longer than their way back, so we wait for them first; where they do not come, less and less
+/// often.
+void Writer::gather() {
+  if (commits_fast_ || expected_ < 2 || env_.executor() == env_.blocking()) return;
+  if (waits_to_skip_ > 0) {
+    --waits_to_skip_;
+    return;
+  }
+  std::unique_lock lock(mutex_);
+  auto const before = queue_.size();
+  if (before >= expected_ || Clock::now() >= wait_until_) return;
+  gathering_ = true;
+  crowd_.wait_until(lock, wait_until_, [this] { return queue_.size() >= expected_; });
+  gathering_ = false;
+  waits_in_vain_ = queue_.size() > before ? 0 : std::min(waits_in_vain_ + 1, 6);
+  waits_to_skip_ = (1 << waits_in_vain_) - 1;
+}
+
+void Writer::finish(Batch const& batch, Clock::duration took) {
+  {
+    std::scoped_lock const lock(mutex_);
+    expected_ = queue_.size() + batch.size();
+  }
+  for (auto* step : batch) step->finish();
+  wait_until_ = Clock::now() + std::min<Clock::duration>(took / 4, longest_gathering);
 }
 
 /// Begins a transaction. False: the deadline of some has passed.

@@ -4,10 +4,10 @@
 //
 // Whoever finds the writer free leads, on its own thread: it begins, runs all steps that have
 // queued meanwhile, commits once, and wakes the others. It passes the gate first if another process
-// writes. One caller alone pays for no
-// thread switch; a crowd shares the cost of the commit. A leader serves a few batches and then
-// hands over to Env::blocking(), so nobody leads for ever. Loops on Env::executor() never lead:
-// nothing may block there.
+// writes. One caller alone pays for no thread switch; a crowd shares the cost of the commit, and
+// where that goes to the disk the leader waits a moment for callers that come back. A leader serves
+// a few batches and then hands over to Env::blocking(), so nobody leads for ever. Loops on
+// Env::executor() never lead: nothing may block there.
 //
 // While the gate or SQLite's lock is not to be had, steps whose deadline passes leave with an error
 // that names the process in the way; the others go on waiting.
@@ -19,6 +19,7 @@
 
 #include <boost/asio/awaitable.hpp>
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -44,11 +45,15 @@ class Writer {
   [[nodiscard]] std::uint64_t commits() const noexcept { return committer_.commits(); }
 
  private:
+  using Clock = std::chrono::steady_clock;
+
   bool try_lead(Step& step);
   void enqueue(Step& step);
   void lead(Step const* own);
   void lead_elsewhere();
   bool serve_batch();
+  void gather();
+  void finish(Batch const& batch, Clock::duration took);
   bool enter();
   Instant patience();
   void leave_gate() noexcept;
@@ -63,12 +68,18 @@ class Writer {
   bool const commits_fast_;
   Committer committer_;
   bool at_gate_ = false;
-  int past_gate_ = 0;  // transactions since we were at the gate
+  int past_gate_ = 0;             // transactions since we were at the gate
+  Clock::time_point wait_until_;  // for callers that come back
+  int waits_in_vain_ = 0;         // in a row
+  int waits_to_skip_ = 0;
 
   std::mutex mutex_;
   std::condition_variable idle_;
   std::deque<Step*> queue_;
   bool leading_ = false;
+  std::size_t expected_ = 0;  // callers that were served last, and those who waited meanwhile
+  bool gathering_ = false;    // the leader waits for them
+  std::condition_variable crowd_;
 };
 
 }  // namespace holt::sqlite
