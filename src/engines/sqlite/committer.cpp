@@ -11,6 +11,9 @@ constexpr int page_bytes = 4096;
 // Long enough that few writers wait for the two syncs of a checkpoint, short enough to open fast.
 constexpr int checkpoint_pages = 4 * 1024 * 1024 / page_bytes;
 constexpr int keep_pages = 256 * 1024 / page_bytes;  // a shorter log is kept at close
+// The log's file gets longer by so much, before what is left of it is less than most commits write.
+constexpr int spare_pages = 512 * 1024 / page_bytes;
+constexpr int enough_pages = 64 * 1024 / page_bytes;
 
 bool poisons_connection(std::exception_ptr const& error) {
   try {
@@ -53,11 +56,21 @@ bool Committer::begin(Instant until) {
   if (!connection_) connection_ = std::make_unique<Connection>(env_, place_.path, place_.sync);
   connection_->wait_for_locks_until(until);
   try {
-    return connection_->begin();
+    if (!connection_->begin()) return false;
+    lengthen_log();
+    return true;
   } catch (...) {
     roll_back(std::current_exception());
     throw;
   }
+}
+
+/// Where each commit waits for the disk.
+void Committer::lengthen_log() noexcept {
+  auto const pages = connection_->log_pages();
+  if (place_.sync != Sync::full || pages + enough_pages <= long_pages_) return;
+  long_pages_ = pages + spare_pages;
+  connection_->lengthen_log(long_pages_);
 }
 
 void Committer::run(Batch const& batch) {

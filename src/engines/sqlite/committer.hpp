@@ -47,6 +47,7 @@ class Committer {
   bool run_together(Batch const& batch);
   void run_alone(Step& step);
   void commit(Batch const& batch);
+  void lengthen_log() noexcept;
   void roll_back(std::exception_ptr const& error) noexcept;
   void fail(Step& step, std::exception_ptr const& error, During during) const;
 
@@ -55,6 +56,7 @@ class Committer {
   std::unique_ptr<Connection> connection_;
   std::unique_ptr<Connection> checkpointer_;
   int checkpointed_pages_ = 0;
+  int long_pages_ = 0;  // the log's file has room for so many, as far as we know
   std::atomic<std::uint64_t> commits_{0};
 };
 

@@ -5,7 +5,14 @@
 
 #include <sqlite3.h>
 
+#include <fcntl.h>
 #include <sched.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
 
 namespace holt::sqlite {
 namespace {
@@ -22,6 +29,21 @@ constexpr char const* full_settings =
 
 constexpr std::chrono::microseconds a_while{300};
 constexpr int retry_ms = 1;
+
+/// A page at a time: the kernel keeps what was written at once as one piece, and to change a part
+/// of a large one takes it longer.
+void fill_up(int fd, off_t length) noexcept {
+  constexpr off_t piece = 4096;
+  constexpr std::array<char, piece> zeros{};
+  struct stat file{};
+  if (::fstat(fd, &file) != 0) return;
+  for (off_t at = file.st_size; at < length;) {
+    auto const count = std::min(piece - at % piece, length - at);
+    auto const written = ::pwrite(fd, zeros.data(), static_cast<std::size_t>(count), at);
+    if (written <= 0) return;
+    at += written;
+  }
+}
 
 }  // namespace
 
@@ -97,6 +119,20 @@ void Connection::checkpoint() {
   int const result =
       sqlite3_wal_checkpoint_v2(handle_, "main", SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
   if (result != SQLITE_OK) fail(result);
+}
+
+void Connection::lengthen_log(int pages) const noexcept {
+  constexpr off_t head_bytes = 32;
+  constexpr off_t frame_bytes = 24 + 4096;
+  rlimit most{};
+  // Beyond such a limit waits a signal that ends the process.
+  if (::getrlimit(RLIMIT_FSIZE, &most) != 0 || most.rlim_cur != RLIM_INFINITY) return;
+  // A descriptor of our own: SQLite has no locks on this file that closing it could drop.
+  int const fd = ::open(sqlite3_filename_wal(sqlite3_db_filename(handle_, "main")),
+                        O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+  if (fd < 0) return;
+  fill_up(fd, head_bytes + pages * frame_bytes);
+  ::close(fd);
 }
 
 bool Connection::read_only() const noexcept { return sqlite3_db_readonly(handle_, "main") != 0; }

@@ -49,6 +49,10 @@ class Connection {
 
   /// The length of the write-ahead log in pages, as of our last commit.
   [[nodiscard]] int log_pages() const noexcept { return log_pages_; }
+  /// Fills the log's file up with zeros, to the length that so many pages have, if it is shorter:
+  /// a sync of a file that does not grow has less to wait for. Only in a transaction that has
+  /// written nothing yet, as then nobody writes to the log. What fails is left alone.
+  void lengthen_log(int pages) const noexcept;
   [[nodiscard]] bool read_only() const noexcept;
   [[nodiscard]] std::int64_t changes() const noexcept;
 
