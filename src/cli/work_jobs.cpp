@@ -113,14 +113,17 @@ WorkJobs::~WorkJobs() {
 
 // The worker's threads.
 
+/// Nothing of this object is touched once the command runs: whoever hangs in passing on what the
+/// command says, where nobody reads it, is left behind when stopping gives up.
 void WorkJobs::attempt(Job& job) {
   auto const attempt = std::make_shared<Attempt>(job);
+  auto const again_after = work_.again_after;
   {
     std::scoped_lock const lock(mutex_);
     if (closed_) throw TryAgain("the worker was stopped", milliseconds(0));
     waiting_.push_back(attempt);
+    ::eventfd_write(errands_.wake(), 1);
   }
-  ::eventfd_write(errands_.wake(), 1);
   attempt->streams.read_all();
   auto const& exit = attempt->exit;
   auto& result = attempt->streams.result();
@@ -132,7 +135,7 @@ void WorkJobs::attempt(Job& job) {
   auto error = exit.text();
   if (!complaint.empty()) error += (error.empty() ? "" : ": ") + complaint;
   if (attempt->at_no_cost) throw TryAgain(error, milliseconds(0));
-  if (exit.code == try_again) throw TryAgain(error, work_.again_after);
+  if (exit.code == try_again) throw TryAgain(error, again_after);
   if (exit.code == wrong_data) throw RejectTask(error);
   throw std::runtime_error(error);
 }
