@@ -112,6 +112,17 @@ TEST_F(SqliteTasks, WhatIsRememberedOfALargeAddIsShort) {
   EXPECT_EQ(count(*engine).pending, 10'000U);
 }
 
+TEST_F(SqliteTasks, AFileInWhichSomebodyIdlesIsNotDamaged) {
+  auto const engine = open();
+  ClaimRequest request(queue, owner(*engine), 1, 60s);
+  request.kinds = {"job"};
+  request.idle_for = 60s;
+  run(engine->tasks()->claim(request, later()));
+  EXPECT_EQ(sql_on_tasks("SELECT count(*) FROM idle"), 1);
+  EXPECT_EQ(
+      sql_on_tasks("SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'"), 1);
+}
+
 TEST_F(SqliteTasks, ADeletedFileIsNoticed) {
   auto const engine = open();
   run(engine->tasks()->add(adding(1), later()));
