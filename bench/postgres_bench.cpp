@@ -94,8 +94,8 @@ void measure_pairs(int workers) {
   head(fmt::format("Locks: pairs per second, PostgreSQL, {} at a time", workers),
        fmt::format("A pair is a fenced acquire and its release, distinct names. pgbench sends the "
                    "same statements, one\ncall in each, from {} (the engine has {}), without "
-                   "preparing them,\nas the engine does. {} rounds of {} s each, "
-                   "alternating.\n{}",
+                   "preparing them;\nthe engine keeps them prepared on each connection. {} rounds "
+                   "of {} s each, alternating.\n{}",
                    clients == 1 ? "one client" : fmt::format("{} clients", clients),
                    clients == 1 ? "one connection" : fmt::format("{} connections", clients), rounds,
                    round_time.count(), server.settings()));

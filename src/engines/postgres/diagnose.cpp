@@ -197,19 +197,16 @@ Finding wake_up(Place const& place, std::string const& deafness) {
           "name the server itself with listen=host:port in the store's address"};
 }
 
-Statement statement(std::string_view text) { return std::make_shared<std::string const>(text); }
-
 asio::awaitable<std::vector<Finding>> ask(Env& env, Place const& place, Pool& pool, Pool* reads,
                                           PostgresSignalBus& signals, Instant deadline) {
   std::vector<Finding> findings;
-  Answer const facts = co_await pool.call(statement(sql::diagnose), Parameters(), Effect::reads,
-                                          "diagnose", deadline);
+  Answer const facts = co_await pool.call(statement(std::string(sql::diagnose)), Parameters(),
+                                          Effect::reads, "diagnose", deadline);
   Parameters schema;
   schema.add(place.schema);
-  Answer const rows = co_await pool.call(statement(sql::diagnose_tables), std::move(schema),
-                                         Effect::reads, "diagnose", deadline);
-  auto const meta_text =
-      std::make_shared<std::string const>(in_schema(sql::meta_read, place.schema));
+  Answer const rows = co_await pool.call(statement(std::string(sql::diagnose_tables)),
+                                         std::move(schema), Effect::reads, "diagnose", deadline);
+  auto const meta_text = statement(in_schema(sql::meta_read, place.schema));
   Answer const meta =
       co_await pool.call(meta_text, Parameters(), Effect::reads, "diagnose", deadline);
   if (place.listens) {

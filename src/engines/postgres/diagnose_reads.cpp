@@ -45,8 +45,8 @@ Finding judge(Answer const& facts, std::string const& host, std::string const& s
 
 asio::awaitable<Finding> diagnose_reads(Place const& place, Pool& pool, Pool& reads,
                                         std::string system, Instant deadline) {
-  static auto const where = std::make_shared<std::string const>(sql::wal_position);
-  static auto const question = std::make_shared<std::string const>(sql::diagnose_reads);
+  static auto const where = statement(std::string(sql::wal_position));
+  static auto const question = statement(std::string(sql::diagnose_reads));
   std::string trouble;
   try {
     Answer const position =

@@ -33,8 +33,7 @@ constexpr std::chrono::seconds migration_patience{60};
 /// The counter of fences must know whom it counts for.
 Pool::Greeting greeting(Place const& place, std::string const& instance) {
   Pool::Greeting greeting;
-  greeting.statement =
-      std::make_shared<std::string const>(in_schema(sql::know_server, place.schema));
+  greeting.statement = statement(in_schema(sql::know_server, place.schema));
   greeting.parameters.add(instance);
   return greeting;
 }

@@ -28,6 +28,7 @@ constexpr auto refusals = std::to_array<Refusal>({
     {"23", internal, false, false, "somebody else writes into the store's schema"},
     {"25006", service_unavailable, true, false, role_hint},
     {"25", internal, true, false, {}},
+    {"26000", service_unavailable, false, true, {}},
     {"28", auth_failed, true, false, "check user, password and pg_hba.conf"},
     {"3D000", invalid_argument, true, false,
      "there is no such database: create it, or name another"},

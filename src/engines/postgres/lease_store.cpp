@@ -24,8 +24,11 @@ constexpr std::size_t renewals_per_statement = 128;
 constexpr std::uint64_t grants_per_sweep = 4096;
 constexpr std::chrono::seconds sweep_patience{30};
 
-Statement statement(std::string_view text, Place const& place) {
-  return std::make_shared<std::string const>(in_schema(text, place.schema));
+Statement on_tables(std::string_view text, Place const& place) {
+  return statement(in_schema(text, place.schema));
+}
+Statement of_function(std::string_view text, Place const& place) {
+  return kept_statement(in_schema(text, place.schema));
 }
 
 /// The order in which rows are locked: by name, as the server compares them. Those of one name come
@@ -123,14 +126,14 @@ PostgresLeaseStore::PostgresLeaseStore(Env& env, Pool& pool, Pool& reads,
       reads_(reads),
       signals_(signals),
       instance_(std::move(instance)),
-      acquire_(statement(sql::acquire, place)),
-      renew_(statement(sql::renew, place)),
-      release_(statement(sql::release, place)),
-      break_(statement(sql::break_lease, place)),
-      find_(statement(sql::lease_find, place)),
-      list_(statement(sql::lease_list, place)),
-      raise_(statement(sql::raise_fence, place)),
-      sweep_(statement(sql::sweep, place)),
+      acquire_(of_function(sql::acquire, place)),
+      renew_(of_function(sql::renew, place)),
+      release_(of_function(sql::release, place)),
+      break_(of_function(sql::break_lease, place)),
+      find_(on_tables(sql::lease_find, place)),
+      list_(on_tables(sql::lease_list, place)),
+      raise_(of_function(sql::raise_fence, place)),
+      sweep_(of_function(sql::sweep, place)),
       acquires_(
           env, "acquire", names_per_statement, place.pool.max,
           [](Wish const&) { return std::size_t{1}; },

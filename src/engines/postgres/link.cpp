@@ -108,7 +108,9 @@ void Link::look() {
              .recovering = answer.flag(0, 1),
              .host = address_of(connection_.get()),
              .durable = std::string(answer.text(0, 4)),
-             .standbys = std::string(answer.text(0, 5))};
+             .standbys = std::string(answer.text(0, 5)),
+             // Who answers is not who greeted us: a pooler makes up the process that it names.
+             .pooled = answer.integer(0, 6) != PQbackendPID(connection_.get())};
   if (server_.version < oldest_version) {
     throw failed(ErrorCode::invalid_argument, Outcome::not_applied, "connect",
                  fmt::format("the server is PostgreSQL {}, and 13 or newer is needed",

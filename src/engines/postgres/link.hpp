@@ -24,6 +24,7 @@ struct Server {
   std::string host;         ///< "host:port"
   std::string durable;      ///< synchronous_commit
   std::string standbys;     ///< synchronous_standby_names
+  bool pooled = false;      ///< each transaction may be on another connection of a pooler's
   [[nodiscard]] bool waits_for_standby() const {
     return !standbys.empty() && (durable == "on" || durable == "remote_apply");
   }

@@ -244,7 +244,7 @@ bool Pool::State::outlived(Session const& session) const {
 }
 
 void Pool::State::maintain() {
-  static auto const question = std::make_shared<std::string const>(sql::check);
+  static auto const question = statement(std::string(sql::check));
   for (std::size_t i = 0; i < sessions.size();) {
     auto const session = sessions[i];
     if (outlived(*session)) {

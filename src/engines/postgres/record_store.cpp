@@ -10,8 +10,8 @@
 namespace holt::postgres {
 namespace {
 
-Statement statement(std::string_view text, Place const& place) {
-  return std::make_shared<std::string const>(in_schema(text, place.schema));
+Statement on_tables(std::string_view text, Place const& place) {
+  return statement(in_schema(text, place.schema));
 }
 
 Record record_of(Answer const& answer, int row) {
@@ -43,10 +43,10 @@ PostgresRecordStore::PostgresRecordStore(Env& env, Pool& pool, Place const& plac
     : env_(env),
       pool_(pool),
       instance_(std::move(instance)),
-      get_(statement(sql::record_get, place)),
-      change_(statement(sql::record_change, place)),
-      list_(statement(sql::record_list, place)),
-      add_(statement(sql::counter_add, place)) {}
+      get_(on_tables(sql::record_get, place)),
+      change_(kept_statement(in_schema(sql::record_change, place.schema))),
+      list_(on_tables(sql::record_list, place)),
+      add_(on_tables(sql::counter_add, place)) {}
 
 asio::awaitable<std::optional<Record>> PostgresRecordStore::get(std::string key, Instant deadline) {
   check_key(key);

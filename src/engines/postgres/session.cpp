@@ -17,6 +17,15 @@ EngineError broken(std::string_view why) {
                 why.empty() ? "the connection broke" : why, "is the server up and reachable?");
 }
 
+/// So often a connection may lose what was kept on it: then there is something in between that we
+/// do not know of.
+constexpr std::size_t most_losses = 5;
+
+constexpr std::string_view no_such_statement = "26000";
+constexpr std::string_view statement_exists = "42P05";
+/// Among others: what a kept statement answers is not what it answered when it was prepared.
+constexpr std::string_view not_supported = "0A000";
+
 }  // namespace
 
 void Call::fail(EngineError const& why, Outcome if_written) {
@@ -43,6 +52,7 @@ Session::Session(Env& env, Link link, Mode mode)
       mode_(mode),
       server_(link.server()),
       connection_(link.take()),
+      keeps_(mode == Mode::pipeline && !server_.pooled),
       born_(env.now()),
       last_used_(born_),
       last_received_(born_) {}
@@ -82,13 +92,7 @@ void Session::submit(Call call) {
 }
 
 void Session::transmit(Call call) {
-  auto const& parameters = call.parameters;
-  auto const pointers = parameters.pointers();
-  auto const lengths = parameters.lengths();
-  auto const formats = parameters.formats();
-  int sent = PQsendQueryParams(connection_.get(), call.statement->c_str(), parameters.count(),
-                               parameters.types().data(), pointers.data(), lengths.data(),
-                               formats.data(), 1);
+  int sent = send(call);
   if (sent != 0 && mode_ == Mode::pipeline) sent = PQpipelineSync(connection_.get());
   call.sent = last_used_ = env_.now();
   in_flight_.push_back(std::move(call));
@@ -97,6 +101,37 @@ void Session::transmit(Call call) {
     return;
   }
   flush();
+}
+
+int Session::send(Call& call) {
+  auto const& name = call.statement->name;
+  bool const keeps = keeps_ && !name.empty() && !outdated_.contains(name);
+  if (keeps && !call.again) return send_by_name(call);
+  call.by_name = call.prepares = false;
+  auto const& parameters = call.parameters;
+  auto const pointers = parameters.pointers();
+  auto const lengths = parameters.lengths();
+  auto const formats = parameters.formats();
+  return PQsendQueryParams(connection_.get(), call.statement->text.c_str(), parameters.count(),
+                           parameters.types().data(), pointers.data(), lengths.data(),
+                           formats.data(), 1);
+}
+
+/// If it cannot be prepared, the server passes over the rest of the call: it fails with why, and
+/// whoever followed meanwhile by that name does not find it.
+int Session::send_by_name(Call& call) {
+  auto const& [text, name] = *call.statement;
+  auto const& parameters = call.parameters;
+  call.by_name = true;
+  call.prepares = kept_.insert(name).second;
+  if (call.prepares &&
+      PQsendPrepare(connection_.get(), name.c_str(), text.c_str(), 0, nullptr) == 0)
+    return 0;
+  auto const pointers = parameters.pointers();
+  auto const lengths = parameters.lengths();
+  auto const formats = parameters.formats();
+  return PQsendQueryPrepared(connection_.get(), name.c_str(), parameters.count(), pointers.data(),
+                             lengths.data(), formats.data(), 1);
 }
 
 void Session::flush() {
@@ -173,6 +208,13 @@ void Session::finish() {
   auto call = std::move(in_flight_.front());
   in_flight_.pop_front();
   last_used_ = env_.now();
+  if (call.failure && lost_by_name(call) && call.done) {
+    call.failure.reset();
+    call.answer = Answer();
+    call.again = true;
+    transmit(std::move(call));
+    return;
+  }
   if (!waiting_.empty()) {
     auto next = std::move(waiting_.front());
     waiting_.pop_front();
@@ -185,6 +227,28 @@ void Session::finish() {
     call.succeed();
   }
   if (is_open() && events_.free) events_.free();
+}
+
+/// Whether a call failed for the name of its statement alone; the server undid what it began.
+bool Session::lost_by_name(Call const& call) {
+  if (!call.by_name) return false;
+  auto const& name = call.statement->name;
+  auto const state = state_of(*call.failure);
+  if (call.prepares && !call.answer && state != statement_exists) {
+    kept_.erase(name);
+    return false;
+  }
+  if (state == no_such_statement) {
+    losses_ += kept_.erase(name);
+  } else if (state == statement_exists) {
+    ++losses_;
+  } else if (state == not_supported) {
+    outdated_.insert(name);
+  } else {
+    return false;
+  }
+  keeps_ = keeps_ && losses_ < most_losses;
+  return call.failure->outcome() == Outcome::not_applied;
 }
 
 void Session::hear() {

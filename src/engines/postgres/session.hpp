@@ -4,12 +4,16 @@
 // pipeline mode), each a transaction of its own, and answers come in order.
 // A call is done when its transaction is: the server sends rows before it commits, so an answer
 // counts only with the "ready" behind it.
+// Statements that say so are kept prepared here, with the first call of each. If the server has
+// forgotten one, or what it answers has changed, the call was not applied and is sent once more,
+// whole. Behind a pooler nothing is kept: the next transaction may be on another connection.
 // All of it on Env::executor(). It ends with the first break; a Pool makes another.
 
 #include "contracts/env.hpp"
 #include "engines/postgres/answer.hpp"
 #include "engines/postgres/link.hpp"
 #include "engines/postgres/parameters.hpp"
+#include "engines/postgres/statement.hpp"
 
 #include <holt/error.hpp>
 
@@ -19,12 +23,10 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 namespace holt::postgres {
-
-/// The text of a statement, shared by all calls of it.
-using Statement = std::shared_ptr<std::string const>;
 
 /// What a call does if it gets there: decides what is said when its answer is lost.
 enum class Effect { reads, writes };
@@ -41,6 +43,9 @@ struct Call {
   Answer answer;
   std::optional<EngineError> failure;
   bool local_only = false;  ///< committed, but no standby confirmed it
+  bool prepares = false;    ///< its statement is prepared with it
+  bool by_name = false;     ///< its statement is one that is kept
+  bool again = false;       ///< it could not be had by name
 
   /// Ends it with what went wrong, which a read never did.
   void fail(EngineError const& why, Outcome if_written);
@@ -78,6 +83,9 @@ class Session : public std::enable_shared_from_this<Session> {
   static void on_notice(void* session, PGresult const* notice);
 
   void transmit(Call call);
+  [[nodiscard]] int send(Call& call);
+  [[nodiscard]] int send_by_name(Call& call);
+  [[nodiscard]] bool lost_by_name(Call const& call);
   void flush();
   void read();
   void take_results();
@@ -96,7 +104,11 @@ class Session : public std::enable_shared_from_this<Session> {
   std::optional<asio::posix::stream_descriptor> socket_;  ///< as long as it is open
   Events events_;
   std::deque<Call> in_flight_;
-  std::deque<Call> waiting_;  ///< one_by_one: behind the one in flight
+  std::deque<Call> waiting_;        ///< one_by_one: behind the one in flight
+  std::set<std::string> kept_;      ///< names of statements that are prepared, or about to be
+  std::set<std::string> outdated_;  ///< of those that answer something else by now
+  std::size_t losses_ = 0;          ///< of what was kept
+  bool keeps_;                      ///< statements, on this connection
   bool writing_ = false;
   bool leave_ = false;
   Instant born_;

@@ -61,9 +61,8 @@ struct PostgresSignalBus::State : std::enable_shared_from_this<State> {
         place(where),
         instance(std::move(in)),
         inbox(fmt::format("{}-{:016x}", ::getpid(), of.random())),
-        notify(std::make_shared<std::string const>(in_schema(sql::signal, where.schema))),
-        listen_where(
-            std::make_shared<std::string const>(in_schema(sql::listen_where, where.schema))) {}
+        notify(kept_statement(in_schema(sql::signal, where.schema))),
+        listen_where(statement(in_schema(sql::listen_where, where.schema))) {}
 
   void start();
   void connected(Link link);
@@ -172,9 +171,8 @@ asio::awaitable<void> PostgresSignalBus::State::begin(std::shared_ptr<Session> o
     parameters.add(instance).add(inbox);
     Answer const where = co_await ask(listen_where, std::move(parameters));
     for (int channel = 0; channel < 2; ++channel) {
-      auto const statement =
-          std::make_shared<std::string const>(fmt::format("LISTEN \"{}\"", where.text(0, channel)));
-      [[maybe_unused]] Answer const done = co_await ask(statement, Parameters());
+      auto const listen = statement(fmt::format("LISTEN \"{}\"", where.text(0, channel)));
+      [[maybe_unused]] Answer const done = co_await ask(listen, Parameters());
     }
     say(inbox, {std::string(probe_topic), ""});
   } catch (EngineError const& thrown) {

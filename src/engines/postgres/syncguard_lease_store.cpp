@@ -27,8 +27,11 @@ constexpr std::int64_t undecided = 4;
 /// An end that is so many ms past may be cleaned up.
 constexpr std::int64_t long_ended = -1000;
 
-Statement statement(std::string_view text, Place const& place) {
-  return std::make_shared<std::string const>(in_tables(text, place));
+Statement on_tables(std::string_view text, Place const& place) {
+  return statement(in_tables(text, place));
+}
+Statement of_function(std::string_view text, Place const& place) {
+  return kept_statement(in_tables(text, place));
 }
 
 /// A row of sql/syncguard_find.sql. Nothing: not what SyncGuard writes.
@@ -48,12 +51,12 @@ SyncguardLeaseStore::SyncguardLeaseStore(Env& env, Pool& pool, Pool& reads, Plac
       pool_(pool),
       reads_(reads),
       options_(place.syncguard),
-      acquire_(statement(sql::syncguard_acquire, place)),
-      renew_(statement(sql::syncguard_renew, place)),
-      release_(statement(sql::syncguard_release, place)),
-      find_(statement(sql::syncguard_find, place)),
-      list_(statement(sql::syncguard_list, place)),
-      clean_(statement(sql::syncguard_clean, place)) {}
+      acquire_(of_function(sql::syncguard_acquire, place)),
+      renew_(of_function(sql::syncguard_renew, place)),
+      release_(of_function(sql::syncguard_release, place)),
+      find_(on_tables(sql::syncguard_find, place)),
+      list_(on_tables(sql::syncguard_list, place)),
+      clean_(on_tables(sql::syncguard_clean, place)) {}
 
 void SyncguardLeaseStore::not_a_lock(std::string_view operation, Name const& name) const {
   throw failed(ErrorCode::internal, Outcome::not_applied, operation,

@@ -45,8 +45,8 @@ void check(Answer const& tables, int row, std::string_view name, std::string_vie
   }
 }
 
-Statement statement(std::string_view text, Place const& place) {
-  return std::make_shared<std::string const>(in_tables(text, place));
+Statement on_tables(std::string_view text, Place const& place) {
+  return statement(in_tables(text, place));
 }
 
 Finding layout_finding(Place const& place, Answer const& tables, Answer const& state) {
@@ -81,9 +81,9 @@ Finding layout_finding(Place const& place, Answer const& tables, Answer const& s
 
 asio::awaitable<Finding> ask(Place const& place, Pool& pool, Instant deadline) {
   Answer const tables =
-      co_await pool.call(statement(sql::syncguard_tables, place), names_of(place.syncguard),
+      co_await pool.call(on_tables(sql::syncguard_tables, place), names_of(place.syncguard),
                          Effect::reads, "diagnose", deadline);
-  Answer const state = co_await pool.call(statement(sql::syncguard_state, place), Parameters(),
+  Answer const state = co_await pool.call(on_tables(sql::syncguard_state, place), Parameters(),
                                           Effect::reads, "diagnose", deadline);
   co_return layout_finding(place, tables, state);
 }

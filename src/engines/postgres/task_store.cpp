@@ -30,8 +30,8 @@ constexpr std::size_t weight_per_statement = 1024;
 constexpr int adds_at_once = 2;
 constexpr std::size_t most_places = 4096;  ///< whose marks are remembered
 
-Statement statement(std::string_view text, Place const& place) {
-  return std::make_shared<std::string const>(in_schema(text, place.schema));
+Statement of_function(std::string_view text, Place const& place) {
+  return kept_statement(in_schema(text, place.schema));
 }
 
 std::size_t weight_of(AddRequest const& request) { return weight_of_call + request.tasks.size(); }
@@ -95,12 +95,12 @@ PostgresTaskStore::PostgresTaskStore(Env& env, Pool& pool, Pool& reads, Postgres
       reads_(reads),
       signals_(signals),
       instance_(std::move(instance)),
-      add_(statement(sql::task_add, place)),
-      exchange_(statement(sql::task_exchange, place)),
-      renew_(statement(sql::task_renew, place)),
-      cancel_(statement(sql::task_cancel, place)),
-      look_(statement(sql::task_look, place)),
-      count_(statement(sql::task_count, place)),
+      add_(of_function(sql::task_add, place)),
+      exchange_(of_function(sql::task_exchange, place)),
+      renew_(of_function(sql::task_renew, place)),
+      cancel_(of_function(sql::task_cancel, place)),
+      look_(of_function(sql::task_look, place)),
+      count_(of_function(sql::task_count, place)),
       adds_(env, "add", weight_per_statement, adds_at_once, weight_of,
             [this](std::vector<AddRequest> requests, Instant deadline) {
               return add_all(std::move(requests), deadline);
