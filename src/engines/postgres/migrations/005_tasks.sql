@@ -160,7 +160,7 @@ CREATE TABLE "@schema@".task_idle (
         autovacuum_vacuum_cost_delay = 0);
 
 CREATE FUNCTION "@schema@".us_since_epoch(_at timestamptz) RETURNS bigint
-LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$ SELECT (extract(epoch FROM _at) * 1000000)::bigint $$;
+LANGUAGE sql STABLE PARALLEL SAFE AS $$ SELECT (extract(epoch FROM _at) * 1000000)::bigint $$;
 
 -- Which number a queue has; it gets one when it is first heard of.
 CREATE FUNCTION "@schema@".queue_id(_instance text, _name text) RETURNS integer LANGUAGE plpgsql
