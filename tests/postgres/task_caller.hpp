@@ -21,7 +21,10 @@ class TaskCaller : public PostgresCaller {
   std::vector<Added> add_tasks(std::size_t count, std::string request = {}) {
     AddRequest adding(queue, std::vector<NewTask>(count, NewTask("job", "payload")));
     adding.request = std::move(request);
-    return on_loop(tasks().add(std::move(adding), deadline()));
+    return add_as(std::move(adding));
+  }
+  std::vector<Added> add_as(AddRequest request) {
+    return on_loop(tasks().add(std::move(request), deadline()));
   }
   [[nodiscard]] ClaimRequest asking(std::uint32_t want, Nanos ttl = 60s) {
     return {queue, owner(), want, ttl};

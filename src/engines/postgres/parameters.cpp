@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engines/postgres/parameters.hpp"
 
+#include <array>
 #include <bit>
 #include <concepts>
 #include <utility>
@@ -23,9 +24,11 @@ constexpr unsigned int8_array = 1016;
 template <std::integral Number>
 void append(std::string& bytes, Number number) {
   auto const value = static_cast<std::make_unsigned_t<Number>>(number);
-  for (int shift = (sizeof value - 1) * 8; shift >= 0; shift -= 8) {
-    bytes += static_cast<char>((value >> static_cast<unsigned>(shift)) & 0xFFU);
+  std::array<char, sizeof value> big{};
+  for (std::size_t i = 0; i < big.size(); ++i) {
+    big[i] = static_cast<char>((value >> (8 * (big.size() - 1 - i))) & 0xFFU);
   }
+  bytes.append(big.data(), big.size());
 }
 
 template <std::integral Number>
@@ -51,6 +54,18 @@ void append_element(std::string& bytes, Number number) {
   append(bytes, number);
 }
 
+/// With the lengths before them, about.
+template <class Elements>
+std::size_t bytes_of(Elements const& elements) {
+  std::size_t bytes = 0;
+  if constexpr (requires { elements.front().size(); }) {
+    for (auto const& element : elements) bytes += element.size();
+  } else {
+    bytes = elements.size() * sizeof(std::int64_t);
+  }
+  return bytes + elements.size() * sizeof(std::int32_t);
+}
+
 /// One dimension, counted from 1, no NULLs.
 template <class Elements>
 std::string array_of(unsigned type, Elements const& elements) {
@@ -60,6 +75,7 @@ std::string array_of(unsigned type, Elements const& elements) {
   append(bytes, type);
   append(bytes, static_cast<std::int32_t>(elements.size()));
   append(bytes, std::int32_t{1});
+  bytes.reserve(bytes.size() + bytes_of(elements));
   for (auto const& element : elements) append_element(bytes, element);
   return bytes;
 }

@@ -328,6 +328,8 @@ Delivery PostgresSignalBus::send(std::string_view inbox, Signal const& signal) {
   return Delivery::unknown;
 }
 
+void PostgresSignalBus::hear(Signal const& signal) { state_->handlers.dispatch(signal); }
+
 void PostgresSignalBus::publish(Signal const& signal) { state_->say({}, signal); }
 
 SignalBus::Subscription PostgresSignalBus::subscribe(std::string topic, Handler handler) {

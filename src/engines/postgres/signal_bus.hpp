@@ -39,6 +39,9 @@ class PostgresSignalBus final : public SignalBus {
   Subscription subscribe(std::string topic, Handler handler) override;
   void unsubscribe(Subscription subscription) override;
 
+  /// As if it had come by a notification; on Env::executor().
+  void hear(Signal const& signal);
+
   /// Waits until signals arrive; on Env::executor(). False: they never will on this connection.
   /// Throws EngineError.
   asio::awaitable<bool> reachable(Instant deadline);

@@ -104,6 +104,15 @@ struct Columns {
   }
 };
 
+/// The columns that sql/task_add_usual.sql leaves out are as they are in a plain one.
+bool is_usual(NewTask const& task) {
+  static NewTask const plain("", "");
+  return task.payload.size() <= large_bytes && task.metadata.empty() && task.unique.empty() &&
+         task.tell.empty() && task.priority == plain.priority && task.delay == plain.delay &&
+         task.not_before == plain.not_before && task.max_attempts == plain.max_attempts &&
+         task.timeout == plain.timeout && task.keep == plain.keep;
+}
+
 /// Different pairs of queue and kind, in their order; each has its place, counted from 1.
 using Lanes = std::map<std::pair<std::string_view, std::string_view>, std::int32_t>;
 
@@ -150,17 +159,66 @@ Parameters add_parameters(std::string const& instance, std::int32_t patience_ms,
   return parameters;
 }
 
+bool are_usual(std::vector<AddRequest> const& requests) {
+  auto const& first = requests.front();
+  auto const& kind = first.tasks.front().kind;
+  return std::ranges::all_of(requests, [&](AddRequest const& request) {
+    return request.queue == first.queue && request.request.empty() == first.request.empty() &&
+           std::ranges::all_of(request.tasks, [&](NewTask const& task) {
+             return task.kind == kind && is_usual(task);
+           });
+  });
+}
+
+Parameters usual_add_parameters(std::string const& instance, std::int32_t patience_ms,
+                                std::vector<AddRequest> const& requests, std::string const& own) {
+  Column<std::string> ids{{}};
+  std::vector<std::int32_t> firsts;
+  std::vector<std::int32_t> counts;
+  std::vector<std::string_view> payloads;
+  for (auto const& request : requests) {
+    ids.put(request.request);
+    firsts.push_back(static_cast<std::int32_t>(payloads.size() + 1));
+    counts.push_back(static_cast<std::int32_t>(request.tasks.size()));
+    for (auto const& task : request.tasks) payloads.emplace_back(task.payload);
+  }
+  auto const& first = requests.front();
+  Parameters parameters;
+  parameters.add(instance).add(patience_ms).add(first.queue).add(first.tasks.front().kind);
+  add(parameters, ids);
+  parameters.add(firsts).add(counts).add_bytes(payloads).add(own);
+  return parameters;
+}
+
+bool wakes_own(Answer const& answer) { return answer.flag(0, 4); }
+
+namespace {
+
+/// Of one call.
+std::vector<Added> added_in(Answer const& answer, int row, std::string const& queue) {
+  auto const first = answer.integer(row, 0);
+  auto const count = answer.integer(row, 1);
+  auto const numbers = integers_of(answer.text(row, 2));
+  auto const duplicates = elements_of(answer.text(row, 3));
+  std::vector<Added> added;
+  added.reserve(static_cast<std::size_t>(count));
+  for (std::int64_t i = 0; i < count; ++i) {
+    auto const at = static_cast<std::size_t>(i);
+    auto const number = numbers.empty() ? first + i : numbers.at(at);
+    added.push_back({TaskId(queue, static_cast<std::uint64_t>(number)),
+                     at < duplicates.size() && flag_of(duplicates[at])});
+  }
+  return added;
+}
+
+}  // namespace
+
 std::vector<std::vector<Added>> added_of(Answer const& answer,
                                          std::vector<AddRequest> const& requests) {
-  std::vector<std::vector<Added>> results(requests.size());
+  std::vector<std::vector<Added>> results;
+  results.reserve(requests.size());
   for (std::size_t i = 0; i < requests.size(); ++i) {
-    auto const row = static_cast<int>(i);
-    auto const numbers = integers_of(answer.text(row, 0));
-    auto const duplicates = elements_of(answer.text(row, 1));
-    for (std::size_t task = 0; task < numbers.size(); ++task) {
-      results[i].push_back({TaskId(requests[i].queue, static_cast<std::uint64_t>(numbers[task])),
-                            task < duplicates.size() && flag_of(duplicates[task])});
-    }
+    results.push_back(added_in(answer, static_cast<int>(i), requests[i].queue));
   }
   return results;
 }

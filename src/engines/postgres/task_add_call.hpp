@@ -12,10 +12,20 @@
 
 namespace holt::postgres {
 
-/// The parameters of sql/task_add.sql; they refer to nothing.
+/// The parameters of sql/task_add.sql. As all here they refer to nothing.
 [[nodiscard]] Parameters add_parameters(std::string const& instance, std::int32_t patience_ms,
                                         std::vector<AddRequest> const& requests);
 
+/// Whether sql/task_add_usual.sql will do: tasks of one queue and kind that differ in nothing but
+/// their payloads, which are small; and all calls have a request, or none has.
+[[nodiscard]] bool are_usual(std::vector<AddRequest> const& requests);
+/// Its parameters; `own`: the inbox of this client.
+[[nodiscard]] Parameters usual_add_parameters(std::string const& instance, std::int32_t patience_ms,
+                                              std::vector<AddRequest> const& requests,
+                                              std::string const& own);
+
+/// Whether somebody at our own inbox is to be woken, who is not notified.
+[[nodiscard]] bool wakes_own(Answer const& answer);
 [[nodiscard]] std::vector<std::vector<Added>> added_of(Answer const& answer,
                                                        std::vector<AddRequest> const& requests);
 

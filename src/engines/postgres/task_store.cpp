@@ -96,6 +96,7 @@ PostgresTaskStore::PostgresTaskStore(Env& env, Pool& pool, Pool& reads, Postgres
       signals_(signals),
       instance_(std::move(instance)),
       add_(of_function(sql::task_add, place)),
+      add_usual_(of_function(sql::task_add_usual, place)),
       exchange_(of_function(sql::task_exchange, place)),
       renew_(of_function(sql::task_renew, place)),
       cancel_(of_function(sql::task_cancel, place)),
@@ -155,9 +156,25 @@ asio::awaitable<std::vector<PostgresTaskStore::AddedTasks>> PostgresTaskStore::a
 
 asio::awaitable<std::vector<PostgresTaskStore::AddedTasks>> PostgresTaskStore::add_different(
     std::vector<AddRequest> requests, Instant deadline) {
-  auto parameters = add_parameters(instance_, patience(deadline, requests.size()), requests);
-  Answer const answer =
-      co_await pool_.call(add_, std::move(parameters), Effect::writes, "add", deadline);
+  bool const usual = are_usual(requests);
+  auto const patient = patience(deadline, requests.size());
+  auto parameters = usual ? usual_add_parameters(instance_, patient, requests, signals_.inbox())
+                          : add_parameters(instance_, patient, requests);
+  bool wakes = false;
+  std::optional<EngineError> failure;
+  Answer answer;
+  try {
+    Answer got = co_await pool_.call(usual ? add_usual_ : add_, std::move(parameters),
+                                     Effect::writes, "add", deadline);
+    answer = std::move(got);
+    wakes = wakes_own(answer);
+  } catch (EngineError const& error) {
+    failure = error;
+    // The answer may be lost that was to wake a worker of ours.
+    wakes = usual && error.outcome() == Outcome::unknown;
+  }
+  if (wakes) signals_.hear({std::string(topic::work), requests.front().queue});
+  if (failure) throw EngineError(*failure);
   co_return added_of(answer, requests);
 }
 

@@ -52,6 +52,7 @@ class PostgresTaskStore final : public TaskStore {
   PostgresSignalBus& signals_;
   std::string const instance_;
   Statement const add_;
+  Statement const add_usual_;
   Statement const exchange_;
   Statement const renew_;
   Statement const cancel_;

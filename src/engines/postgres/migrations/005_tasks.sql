@@ -135,11 +135,14 @@ CREATE TABLE "@schema@".task_key (
 );
 CREATE INDEX task_key_until ON "@schema@".task_key (until_at) WHERE until_at IS NOT NULL;
 
+-- An add that may be repeated. numbers NULL: they are consecutive, from first on.
 CREATE TABLE "@schema@".task_request (
   queue      integer NOT NULL,
   request    text COLLATE "C" NOT NULL,
   until_at   timestamptz NOT NULL,
-  numbers    bigint[]  NOT NULL,
+  first      bigint  NOT NULL,
+  count      integer NOT NULL,
+  numbers    bigint[],
   duplicates boolean[],
   PRIMARY KEY (queue, request)
 ) WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 5000,

@@ -76,20 +76,63 @@ BEGIN
   END LOOP;
 END $$;
 
+-- The same for tasks of one kind, all due now; true: somebody of this inbox is to be woken, who is
+-- told by the answer and needs no notification.
+CREATE FUNCTION "@schema@".wake_for_kind(_instance text, _queue integer, _name text, _kind text,
+                                         _count bigint, _own text) RETURNS boolean
+LANGUAGE plpgsql AS $$
+DECLARE
+  _want  bigint;
+  _there boolean;
+  _inbox text;
+  _wakes boolean := false;
+BEGIN
+  WHILE _count > 0 LOOP
+    DELETE FROM "@schema@".task_idle AS i WHERE i.ctid = (
+      SELECT n.ctid FROM "@schema@".task_idle AS n
+      WHERE n.queue = _queue AND (n.kinds = '{}' OR _kind = ANY (n.kinds))
+      ORDER BY n.since LIMIT 1 FOR UPDATE SKIP LOCKED)
+    RETURNING i.want, i.inbox, i.until_at > clock_timestamp()
+      AND (i.inbox = _own OR NOT (i.present AND "@schema@".is_gone(i.inbox)))
+    INTO _want, _inbox, _there;
+    EXIT WHEN NOT FOUND;
+    CONTINUE WHEN NOT _there;
+    IF _inbox = _own THEN
+      _wakes := true;
+    ELSE
+      PERFORM "@schema@".tell_inbox(_instance, _inbox, 'work', _name);
+    END IF;
+    _count := _count - _want;
+  END LOOP;
+  RETURN _wakes;
+END $$;
+
+-- Now and then: forgets requests that may not be repeated any more, some more than have come.
+CREATE FUNCTION "@schema@".forget_requests(_now timestamptz) RETURNS void LANGUAGE plpgsql
+AS $$
+BEGIN
+  DELETE FROM "@schema@".task_request AS r WHERE r.ctid = ANY (ARRAY (
+    SELECT o.ctid FROM "@schema@".task_request AS o WHERE o.until_at <= _now
+    ORDER BY o.until_at LIMIT 400 FOR UPDATE SKIP LOCKED));
+END $$;
+
 -- TaskStore::add of many callers in one commit. _patience_ms NULL: the caller's own. An entry per
 -- call in _queues, _requests (empty: none; each once) and _counts; different lanes in _lane_queues
 -- and _lane_kinds, in their order; and then an entry per task, those of one call after those of the
 -- other. NULL in the place of a whole array: as usual in all tasks. _lane_of counts from 1. _large:
--- some payload has more than 1 kB. A row per call: the numbers of its tasks, and which of them were
--- there before (NULL: none).
+-- some payload has more than 1 kB. A row per call: its first number, how many, the numbers (NULL:
+-- consecutive), which of them were there before (NULL: none), and false.
+-- Whoever inserts the row of a request decides about it: others wait for that, and then find it.
 CREATE FUNCTION "@schema@".add_tasks(
   _instance text, _patience_ms integer, _queues text[], _requests text[], _counts integer[],
   _lane_queues text[], _lane_kinds text[], _lane_of integer[], _payloads bytea[],
   _metadata bytea[], _priorities integer[], _delays_us bigint[], _not_before_us bigint[],
   _max_attempts integer[], _timeouts_us bigint[], _keeps_us bigint[], _uniques text[],
   _whiles integer[], _periods_us bigint[], _tells text[], _large boolean)
-RETURNS TABLE (numbers bigint[], duplicates boolean[]) LANGUAGE plpgsql
+RETURNS TABLE (first bigint, count integer, numbers bigint[], duplicates boolean[], wakes boolean)
+LANGUAGE plpgsql
 SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
+#variable_conflict use_column
 DECLARE
   _now      timestamptz;
   _base     bigint;
@@ -117,27 +160,40 @@ BEGIN
     PERFORM "@schema@".make_lane("@schema@".queue_id(_instance, p.queue), p.kind)
     FROM unnest(_lane_queues, _lane_kinds) AS p (queue, kind);
   END LOOP;
-  IF _requests IS NOT NULL THEN
-    PERFORM pg_advisory_xact_lock(k.key) FROM (
-      SELECT "@schema@".lock_key('add', _instance, c.queue || '/' || c.request) AS key
-      FROM unnest(_queues, _requests) AS c (queue, request) WHERE c.request <> ''
-      ORDER BY 1) AS k;
-    SELECT array_agg(q.id ORDER BY c.place), array_agg(r.until_at > clock_timestamp()
-                                                       ORDER BY c.place)
-    INTO _calls, _known
-    FROM unnest(_queues, _requests) WITH ORDINALITY AS c (queue, request, place)
-    JOIN "@schema@".task_queue AS q ON q.instance = _instance AND q.name = c.queue
-    LEFT JOIN "@schema@".task_request AS r ON r.queue = q.id AND r.request = c.request;
-    IF true = ANY (_known) THEN
-      SELECT array_agg(coalesce(c.known, false) ORDER BY c.place, g.n) INTO _skip
-      FROM unnest(_known, _counts) WITH ORDINALITY AS c (known, count, place),
-        generate_series(1, c.count) AS g (n);
-    END IF;
-  END IF;
   _base := "@schema@".base(_instance);
   SELECT array_agg(_base + nextval('"@schema@".number')) INTO _given
   FROM generate_series(1, cardinality(_payloads));
   _now := clock_timestamp();
+  IF _requests IS NOT NULL THEN
+    WITH calls AS (
+      SELECT q.id, n.request, n.count, n.place,
+             sum(n.count) OVER (ORDER BY n.place)::integer AS last
+      FROM unnest(_queues, _requests, _counts) WITH ORDINALITY AS n (queue, request, count, place)
+      JOIN "@schema@".task_queue AS q ON q.instance = _instance AND q.name = n.queue),
+    ours AS (
+      INSERT INTO "@schema@".task_request AS r (queue, request, until_at, first, count, numbers)
+      SELECT c.id, c.request, _now + interval '10 minutes', _given[c.last - c.count + 1], c.count,
+             CASE WHEN _given[c.last] - _given[c.last - c.count + 1] >= c.count
+                  THEN _given[c.last - c.count + 1 : c.last] END
+      FROM calls AS c WHERE c.request <> '' ORDER BY c.id, c.request
+      ON CONFLICT (queue, request) DO UPDATE
+      SET until_at = excluded.until_at, first = excluded.first, count = excluded.count,
+          numbers = excluded.numbers, duplicates = NULL
+      WHERE r.until_at <= _now
+      RETURNING r.queue, r.request)
+    SELECT array_agg(c.id ORDER BY c.place),
+           array_agg(c.request <> '' AND o.queue IS NULL ORDER BY c.place)
+    INTO _calls, _known
+    FROM calls AS c LEFT JOIN ours AS o ON o.queue = c.id AND o.request = c.request;
+    IF true = ANY (_known) THEN
+      SELECT array_agg(c.known ORDER BY c.place, g.n) INTO _skip
+      FROM unnest(_known, _counts) WITH ORDINALITY AS c (known, count, place),
+        generate_series(1, c.count) AS g (n);
+    END IF;
+    IF random() < cardinality(_requests) / 100.0 THEN
+      PERFORM "@schema@".forget_requests(_now);
+    END IF;
+  END IF;
   IF _delays_us IS NOT NULL OR _not_before_us IS NOT NULL THEN
     SELECT array_agg(CASE WHEN t.run_at > _now THEN t.run_at END) INTO _due FROM (
       SELECT greatest(_now + "@schema@".span(d.delay_us),
@@ -191,33 +247,117 @@ BEGIN
   END IF;
   PERFORM "@schema@".wake_after_add(_instance, _ids, _lane_queues, _lane_kinds, _lane_of, _due,
                                     _skip, cardinality(_given));
-  _holders := coalesce(_holders, _given);
-  IF _requests IS NOT NULL THEN
-    INSERT INTO "@schema@".task_request AS r (queue, request, until_at, numbers, duplicates)
-    SELECT c.queue, c.request, _now + interval '10 minutes',
-           _holders[c.last - c.count + 1 : c.last], _double[c.last - c.count + 1 : c.last]
+  IF _double IS NOT NULL AND _requests IS NOT NULL THEN
+    UPDATE "@schema@".task_request AS r
+    SET first = _holders[c.last - c.count + 1], numbers = _holders[c.last - c.count + 1 : c.last],
+        duplicates = _double[c.last - c.count + 1 : c.last]
     FROM (SELECT n.*, sum(n.count) OVER (ORDER BY n.place)::integer AS last
           FROM unnest(_calls, _requests, _counts, _known) WITH ORDINALITY
             AS n (queue, request, count, known, place)) AS c
-    WHERE c.request <> '' AND c.known IS NOT TRUE
-    ON CONFLICT (queue, request) DO UPDATE
-    SET until_at = excluded.until_at, numbers = excluded.numbers, duplicates = excluded.duplicates;
-    IF random() < cardinality(_requests) / 50.0 THEN
-      DELETE FROM "@schema@".task_request AS r WHERE r.ctid = ANY (ARRAY (
-        SELECT o.ctid FROM "@schema@".task_request AS o WHERE o.until_at <= _now
-        ORDER BY o.until_at LIMIT 200 FOR UPDATE SKIP LOCKED));
-    END IF;
+    WHERE r.queue = c.queue AND r.request = c.request AND NOT c.known;
   END IF;
+  wakes := false;
   FOR _i IN 1 .. cardinality(_counts) LOOP
     _last := _last + _counts[_i];
     IF _known[_i] THEN
-      RETURN QUERY SELECT r.numbers, r.duplicates FROM "@schema@".task_request AS r
+      RETURN QUERY SELECT r.first, r.count, r.numbers, r.duplicates, false
+                   FROM "@schema@".task_request AS r
                    WHERE r.queue = _calls[_i] AND r.request = _requests[_i];
     ELSE
-      numbers := _holders[_last - _counts[_i] + 1 : _last];
+      numbers := (coalesce(_holders, _given))[_last - _counts[_i] + 1 : _last];
+      first := numbers[1];
+      count := _counts[_i];
       duplicates := _double[_last - _counts[_i] + 1 : _last];
       RETURN NEXT;
     END IF;
+  END LOOP;
+END $$;
+
+-- The same where all is as usual: tasks of one kind that are due now, none with anything but a
+-- payload of up to 1 kB, and each call with a request, or none. _firsts: which task is the first of
+-- each call. wakes: the caller's own inbox, _own, has somebody to be woken. What is not as usual
+-- after all (a new kind, a request that is known, another server) is left to add_tasks.
+CREATE FUNCTION "@schema@".add_usual_tasks(
+  _instance text, _patience_ms integer, _queue text, _kind text, _requests text[],
+  _firsts integer[], _counts integer[], _payloads bytea[], _own text)
+RETURNS TABLE (first bigint, count integer, numbers bigint[], duplicates boolean[], wakes boolean)
+LANGUAGE plpgsql
+SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
+#variable_conflict use_column
+DECLARE
+  _now   timestamptz;
+  _set   text;
+  _lane  integer;
+  _id    integer;
+  _base  bigint;
+  _idle  boolean;
+  _given bigint[];
+  _ours  text[];
+BEGIN
+  _set := set_config('lock_timeout', _patience_ms::text, true);
+  SELECT l.id, l.queue, f.base,
+         EXISTS (SELECT FROM "@schema@".task_idle AS i WHERE i.queue = l.queue)
+  INTO _lane, _id, _base, _idle
+  FROM "@schema@".task_queue AS q
+  JOIN "@schema@".task_lane AS l ON l.queue = q.id AND l.kind = _kind
+  JOIN "@schema@".fence_base AS f ON f.instance = _instance
+    AND f.timeline = left(pg_walfile_name(pg_current_wal_lsn()), 8)
+  WHERE q.instance = _instance AND q.name = _queue;
+  _now := clock_timestamp();
+  IF _base IS NULL THEN
+    _ours := '{}';
+  ELSIF cardinality(_payloads) = 1 THEN
+    _given := ARRAY[_base + nextval('"@schema@".number')];
+    IF _requests IS NOT NULL THEN
+      INSERT INTO "@schema@".task_request AS r (queue, request, until_at, first, count)
+      VALUES (_id, _requests[1], _now + interval '10 minutes', _given[1], 1)
+      ON CONFLICT DO NOTHING RETURNING ARRAY[r.request] INTO _ours;
+    END IF;
+  ELSE
+    SELECT array_agg(_base + nextval('"@schema@".number')) INTO _given
+    FROM generate_series(1, cardinality(_payloads));
+    IF _requests IS NOT NULL THEN
+      WITH ours AS (
+        INSERT INTO "@schema@".task_request AS r (queue, request, until_at, first, count, numbers)
+        SELECT _id, c.request, _now + interval '10 minutes', _given[c.first], c.count,
+               CASE WHEN _given[c.first + c.count - 1] - _given[c.first] >= c.count
+                    THEN _given[c.first : c.first + c.count - 1] END
+        FROM unnest(_requests, _firsts, _counts) AS c (request, first, count) ORDER BY c.request
+        ON CONFLICT DO NOTHING RETURNING r.request)
+      SELECT array_agg(o.request) INTO _ours FROM ours AS o;
+    END IF;
+  END IF;
+  IF _base IS NULL OR coalesce(cardinality(_ours), 0) < cardinality(_requests) THEN
+    DELETE FROM "@schema@".task_request AS r WHERE r.queue = _id AND r.request = ANY (_ours);
+    RETURN QUERY SELECT a.* FROM "@schema@".add_tasks(
+      _instance, _patience_ms, array_fill(_queue, ARRAY[cardinality(_counts)]), _requests, _counts,
+      ARRAY[_queue], ARRAY[_kind], NULL, _payloads, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+      NULL, NULL, NULL, false) AS a;
+    RETURN;
+  END IF;
+  IF cardinality(_payloads) = 1 THEN
+    INSERT INTO "@schema@".task_ready (number, added_at, lane, size, priority, attempt,
+                                       max_attempts, returns, suspect, payload)
+    VALUES (_given[1], _now, _lane, octet_length(_payloads[1]), 5, 0, 3, 0, false, _payloads[1]);
+  ELSE
+    INSERT INTO "@schema@".task_ready (number, added_at, lane, size, priority, attempt,
+                                       max_attempts, returns, suspect, payload)
+    SELECT t.number, _now, _lane, octet_length(t.payload), 5, 0, 3, 0, false, t.payload
+    FROM unnest(_given, _payloads) AS t (number, payload);
+  END IF;
+  IF random() < cardinality(_requests) / 100.0 THEN
+    PERFORM "@schema@".forget_requests(_now);
+  END IF;
+  wakes := _idle AND "@schema@".wake_for_kind(_instance, _id, _queue, _kind,
+                                              cardinality(_payloads), _own);
+  FOR _i IN 1 .. cardinality(_counts) LOOP
+    first := _given[_firsts[_i]];
+    count := _counts[_i];
+    numbers := NULL;
+    IF _given[_firsts[_i] + count - 1] - first >= count THEN
+      numbers := _given[_firsts[_i] : _firsts[_i] + count - 1];
+    END IF;
+    RETURN NEXT;
   END LOOP;
 END $$;
 
@@ -271,7 +411,7 @@ BEGIN
   IF _wrong IS NOT NULL THEN
     RAISE EXCEPTION '%', _wrong USING ERRCODE = 'invalid_parameter_value';
   END IF;
-  SELECT a.numbers[1] INTO _number FROM "@schema@".add_tasks(
+  SELECT a.first INTO _number FROM "@schema@".add_tasks(
     instance, NULL, ARRAY[queue], NULL,
     ARRAY[1], ARRAY[queue], ARRAY[kind], NULL, ARRAY[convert_to(payload, 'UTF8')],
     ARRAY[convert_to(metadata, 'UTF8')], ARRAY[priority],

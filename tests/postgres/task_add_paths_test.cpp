@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// Adds: most go a short way through the server, the others a longer one. Both decide about the same
+// requests and numbers; and who idles in the adder's own process needs no notification.
+
+#include "postgres/task_caller.hpp"
+
+#include <fmt/format.h>
+
+#include <future>
+#include <set>
+#include <vector>
+
+namespace holt::test {
+namespace {
+
+class PostgresTaskAdds : public OnOneServer {
+ protected:
+  /// Of one task; with metadata it goes the longer way.
+  static std::future<std::vector<Added>> begin(TaskCaller& caller, std::string request,
+                                               std::string metadata = {}) {
+    AddRequest adding(TaskCaller::queue, {NewTask("job", "payload")});
+    adding.tasks.front().metadata = std::move(metadata);
+    adding.request = std::move(request);
+    return std::async(std::launch::async,
+                      [&caller, adding = std::move(adding)] { return caller.add_as(adding); });
+  }
+  static std::vector<std::uint64_t> numbers_of(std::vector<Added> const& added) {
+    std::vector<std::uint64_t> numbers;
+    for (auto const& one : added) numbers.push_back(one.id.number());
+    return numbers;
+  }
+};
+
+TEST_F(PostgresTaskAdds, ARequestIsTheSameWhicheverWayItGoes) {
+  TaskCaller caller(url_);
+  auto const short_way = begin(caller, "a").get();
+  auto const long_way = begin(caller, "b", "more").get();
+  EXPECT_EQ(begin(caller, "a", "more").get().front().id, short_way.front().id);
+  EXPECT_EQ(begin(caller, "b").get().front().id, long_way.front().id);
+  EXPECT_EQ(caller.count().pending, 2U);
+}
+
+TEST_F(PostgresTaskAdds, WhoSayTheSameAtOnceOnBothWaysAddOnce) {
+  TaskCaller one(url_);
+  TaskCaller other(url_);
+  for (int round = 0; round < 40; ++round) {
+    auto const request = "r" + std::to_string(round);
+    auto here = begin(one, request);
+    auto there = begin(other, request, "more");
+    EXPECT_EQ(here.get().front().id, there.get().front().id);
+  }
+  EXPECT_EQ(one.count().pending, 40U);
+}
+
+TEST_F(PostgresTaskAdds, WhoWaitsForTheSameRequestAddsItWhenTheFirstFails) {
+  TaskCaller caller(url_);
+  begin(caller, "first").get();
+  server().query(fmt::format(
+      "CREATE SEQUENCE {0}.tries; CREATE FUNCTION {0}.slow() RETURNS trigger LANGUAGE plpgsql AS "
+      "$$ BEGIN "
+      "IF NEW.request = 'r' AND nextval('{0}.tries') = 1 THEN PERFORM pg_sleep(0.3); "
+      "RAISE EXCEPTION 'no'; END IF; RETURN NEW; END $$; CREATE TRIGGER slow AFTER INSERT ON "
+      "{0}.task_request FOR EACH ROW EXECUTE FUNCTION {0}.slow()",
+      schema_));
+  TaskCaller other(url_);
+  auto here = begin(caller, "r");
+  auto there = begin(other, "r", "more");
+  auto const refused = [](std::future<std::vector<Added>>& call) {
+    auto const error = error_of([&] { static_cast<void>(call.get()); });
+    if (!error) return 0;
+    EXPECT_EQ(error->outcome(), Outcome::not_applied) << error->what();
+    return 1;
+  };
+  EXPECT_EQ(refused(here) + refused(there), 1);
+  EXPECT_EQ(caller.count().pending, 2U);
+}
+
+TEST_F(PostgresTaskAdds, NumbersThatOthersDrewFromInBetweenAreToldAndKept) {
+  TaskCaller one(url_);
+  TaskCaller other(url_);
+  std::set<std::uint64_t> all;
+  bool scattered = false;
+  for (int round = 0; round < 20; ++round) {
+    auto const request = "r" + std::to_string(round);
+    auto there =
+        std::async(std::launch::async, [&] { return other.add_tasks(3000, request + "b"); });
+    auto const here = numbers_of(one.add_tasks(3000, request));
+    all.insert(here.begin(), here.end());
+    auto const theirs = numbers_of(there.get());
+    all.insert(theirs.begin(), theirs.end());
+    EXPECT_EQ(numbers_of(other.add_tasks(3000, request)), here);
+    scattered = scattered || here.back() - here.front() >= 3000;
+  }
+  EXPECT_TRUE(scattered) << "they never overlapped";
+  EXPECT_EQ(all.size(), 120'000U);
+  EXPECT_EQ(drain(one, 1000).size(), all.size());
+}
+
+TEST_F(PostgresTaskAdds, AWorkerOfTheSameClientIsWokenByTheAnswerAlone) {
+  TaskCaller caller(url_);
+  caller.add_tasks(1);
+  drain(caller, 1);
+  WorkListener const listener(caller);
+  EXPECT_TRUE(caller.idle().tasks.empty());
+  server().query(fmt::format(
+      "CREATE OR REPLACE FUNCTION {0}.tell_inbox(_instance text, _inbox text, _topic text, "
+      "_text text) RETURNS void LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'told'; END $$",
+      schema_));
+  caller.add_tasks(1);
+  EXPECT_TRUE(wait_until([&] { return listener.heard() == 1; }));
+}
+
+}  // namespace
+}  // namespace holt::test
