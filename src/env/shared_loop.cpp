@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "env/shared_loop.hpp"
 
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <chrono>
+#include <limits>
 #include <utility>
 
 namespace holt {
@@ -9,17 +14,30 @@ namespace {
 /// So long nobody runs the loop when a caller has left. Longer than a lock is held that is taken
 /// often, shorter than anybody minds waiting for what is not a call.
 constexpr std::chrono::milliseconds absence{5};
+
+/// Sleepers on one word that are told apart by bits: all that are meant wake up by one call.
+/// std::atomic can wake one or all.
+void sleep_on(std::atomic<std::uint32_t>& word, std::uint32_t seen, std::uint32_t bit) {
+  ::syscall(SYS_futex, &word, FUTEX_WAIT_BITSET_PRIVATE, seen, nullptr, nullptr, bit);
+}
+
+void wake_on(std::atomic<std::uint32_t>& word, std::uint32_t bits) {
+  ::syscall(SYS_futex, &word, FUTEX_WAKE_BITSET_PRIVATE, std::numeric_limits<int>::max(), nullptr,
+            nullptr, bits);
+}
+
 }  // namespace
 
 SharedLoop::Guest::Guest(SharedLoop& loop) : host(loop) {
   std::scoped_lock const lock(host.mutex_);
-  ++host.visits_;
+  bit = 1U << (++host.visits_ % 32);
   host.guests_.push_back(this);
   runs = host.runner_ == Runner::nobody && host.alone() == this;
   if (runs) host.runner_ = Runner::guest;
 }
 
 SharedLoop::Guest::~Guest() {
+  if (done && !runs) return;  // finish() has seen it off
   std::scoped_lock const lock(host.mutex_);
   std::erase(host.guests_, this);
   if (!runs) return;
@@ -53,23 +71,44 @@ SharedLoop::~SharedLoop() {
 void SharedLoop::host(std::move_only_function<void(Task done)> start) {
   Guest guest(*this);
   start([this, &guest] { finish(guest); });
-  Lock lock(mutex_);
-  while (!guest.done) {
-    if (guest.runs) {
-      lock.unlock();
-      io_.run_one();
-      lock.lock();
-    } else {
-      guest.wake.wait(lock);
+  while (!guest.done.load(std::memory_order_acquire)) {
+    if (!guest.runs) {
+      wait_for_wake(guest);
+      continue;
     }
+    io_.run_one();
+    Lock lock(mutex_);
+    wake_finished(lock);
   }
 }
 
-/// At home. The guest may be gone once the mutex is free.
+void SharedLoop::wait_for_wake(Guest const& guest) {
+  auto const seen = wakes_.load();
+  if (guest.done || guest.runs) return;
+  sleep_on(wakes_, seen, guest.bit);
+}
+
+/// At home. Who runs the loop wakes the guest when this turn is over.
 void SharedLoop::finish(Guest& guest) {
   std::scoped_lock const lock(mutex_);
-  guest.done = true;
-  guest.wake.notify_one();
+  if (!guest.runs) {
+    finished_ |= guest.bit;
+    std::erase(guests_, &guest);
+  }
+  guest.done.store(true, std::memory_order_release);
+}
+
+void SharedLoop::wake_finished(Lock& lock) {
+  auto const bits = std::exchange(finished_, 0);
+  if (bits == 0) return;
+  lock.unlock();
+  wake(bits);
+  lock.lock();
+}
+
+void SharedLoop::wake(std::uint32_t bits) {
+  ++wakes_;
+  wake_on(wakes_, bits);
 }
 
 /// Whoever has it may outlive the loop.
@@ -117,6 +156,7 @@ void SharedLoop::run_until_a_guest_can(Lock& lock) {
     lock.unlock();
     io_.run_one();
     lock.lock();
+    wake_finished(lock);
   }
 }
 
@@ -126,6 +166,7 @@ bool SharedLoop::pass_to_guest(Lock& lock) {
   lock.unlock();
   io_.poll();
   lock.lock();
+  wake_finished(lock);
   auto* const guest = alone();
   if (guest == nullptr || guest->done) return false;
   pass_to(*guest);
@@ -135,7 +176,7 @@ bool SharedLoop::pass_to_guest(Lock& lock) {
 void SharedLoop::pass_to(Guest& guest) {
   runner_ = Runner::guest;
   guest.runs = true;
-  guest.wake.notify_one();
+  wake(guest.bit);
 }
 
 }  // namespace holt

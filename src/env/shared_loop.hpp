@@ -7,6 +7,9 @@
 // One thread runs it at a time. A caller runs it if nobody else does, or if the thread does and the
 // caller is alone: several would only pass it on to each other. When a caller leaves, the thread
 // takes it back, but not at once unless somebody needs it: the next call may come soon.
+//
+// Callers whose calls ended in one turn of the loop are woken together, by one system call, and
+// need no lock to leave: one by one, each would be in the way of the next.
 
 #include "env/worker_thread.hpp"
 
@@ -52,9 +55,9 @@ class SharedLoop {
     Guest& operator=(Guest const&) = delete;
 
     SharedLoop& host;
-    std::condition_variable wake;
-    bool runs = false;  ///< the loop; guarded, as the rest is
-    bool done = false;
+    std::uint32_t bit = 0;           ///< by which it is woken
+    std::atomic<bool> runs = false;  ///< the loop; changed with the mutex held
+    std::atomic<bool> done = false;  ///< it may be gone from then on
   };
   enum class Runner { nobody, thread, guest };
   using Lock = std::unique_lock<std::mutex>;
@@ -66,8 +69,11 @@ class SharedLoop {
   bool pass_to_guest(Lock& lock);
   void pass_to(Guest& guest);
   void want();
+  void wake_finished(Lock& lock);
+  void wake(std::uint32_t bits);
 
   void finish(Guest& guest);
+  void wait_for_wake(Guest const& guest);
 
   asio::io_context io_{1};
   asio::executor_work_guard<asio::io_context::executor_type> work_;
@@ -75,7 +81,9 @@ class SharedLoop {
   std::condition_variable thread_wake_;
   Runner runner_ = Runner::nobody;
   std::vector<Guest*> guests_;
-  std::uint64_t visits_ = 0;  ///< of guests, so far
+  std::uint64_t visits_ = 0;              ///< of guests, so far
+  std::atomic<std::uint32_t> wakes_ = 0;  ///< so far; guests sleep on it
+  std::uint32_t finished_ = 0;            ///< bits of guests to be woken at the end of this turn
   std::shared_ptr<std::atomic<int>> const attentions_ = std::make_shared<std::atomic<int>>(0);
   bool wanted_ = false;  ///< the thread is to run it now
   bool asleep_ = false;  ///< the thread, until the guest that runs it leaves
