@@ -35,12 +35,16 @@ std::string random_token(std::function<std::uint64_t()> const& random) {
 std::string timed_token(std::chrono::system_clock::time_point when,
                         std::function<std::uint64_t()> const& random) {
   constexpr std::string_view digits = "0123456789abcdefghijklmnopqrstuv";
-  constexpr std::size_t time_digits = 8;
   constexpr std::size_t random_digits = 16;
   auto const since = std::chrono::floor<std::chrono::milliseconds>(when).time_since_epoch();
   auto const ms = static_cast<std::uint64_t>(since.count());
   std::string text;
-  for (auto place = time_digits; place-- > 0;) text += digits[(ms >> (5 * place)) & 31U];
+  auto const put = [&](std::uint64_t number, std::size_t count) {
+    while (count-- > 0) text += digits[(number >> (5 * count)) & 31U];
+  };
+  put(ms >> 7U, 7);
+  text += '.';
+  put(ms & 127U, 2);
   return text + random_token(random).substr(0, random_digits);
 }
 

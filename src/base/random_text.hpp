@@ -17,9 +17,10 @@ namespace holt {
 /// 128 random bits, 22 characters; calls `random` twice for 64 bits each.
 [[nodiscard]] std::string random_token(std::function<std::uint64_t()> const& random);
 
-/// 96 random bits behind the time, 24 characters: those made about the same time stand together in
+/// 96 random bits behind the time, 26 characters: those made about the same time stand together in
 /// an index, where those that are random alone would each be on a page of their own. They sort by
-/// their milliseconds, which start over after 34 years.
+/// their milliseconds, which start over after 139 years; what stands before the '.' is the same for
+/// 128 of them.
 [[nodiscard]] std::string timed_token(std::chrono::system_clock::time_point when,
                                       std::function<std::uint64_t()> const& random);
 

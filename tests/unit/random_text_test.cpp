@@ -44,12 +44,13 @@ TEST(RandomTextTest, TimedTokensSortByTheirMilliseconds) {
     return timed_token(std::chrono::system_clock::time_point(milliseconds(ms)),
                        [] { return ~std::uint64_t(0); });
   };
-  EXPECT_EQ(at(0), "00000000________________");
-  EXPECT_EQ(at(31), "0000000v________________");
-  EXPECT_EQ(at(32), "00000010________________");
-  EXPECT_EQ(at((std::int64_t(1) << 40U) - 1), "vvvvvvvv________________");
-  EXPECT_EQ(at(std::int64_t(1) << 40U), at(0));
-  for (std::int64_t ms = 1'800'000'000'000; ms < 1'800'000'000'100; ++ms) {
+  EXPECT_EQ(at(0), "0000000.00________________");
+  EXPECT_EQ(at(32), "0000000.10________________");
+  EXPECT_EQ(at(127), "0000000.3v________________");
+  EXPECT_EQ(at(128), "0000001.00________________");
+  EXPECT_EQ(at((std::int64_t(1) << 42U) - 1), "vvvvvvv.3v________________");
+  EXPECT_EQ(at(std::int64_t(1) << 42U), at(0));
+  for (std::int64_t ms = 1'800'000'000'000; ms < 1'800'000'000'300; ++ms) {
     EXPECT_LT(at(ms), at(ms + 1));
   }
 }

@@ -14,7 +14,7 @@ constexpr std::size_t most_known = 10'000;
 
 /// In the order of scripts/task_keys.lua.
 constexpr std::array<std::string_view, QueueCalls::all_keys> key_names{
-    "c", "k", "t", "s", "r", "w", "y", "u", "v", "i", "n", "o", "h", "e", "m", "l", "x"};
+    "c", "k", "t", "s", "r", "w", "y", "u", "v", "i", "n", "p", "o", "h", "e", "m", "l", "x"};
 
 }  // namespace
 

@@ -19,16 +19,17 @@ namespace holt::redis {
 
 class QueueCalls {
  public:
-  static constexpr std::size_t keys_of_add = 11;
-  static constexpr std::size_t all_keys = 17;
+  static constexpr std::size_t keys_of_add = 12;
+  static constexpr std::size_t all_keys = 18;
 
   QueueCalls(Servers& servers, DurableWrites& writes, Keys const& keys)
       : servers_(servers), writes_(writes), keys_(keys) {}
 
   /// The first so many keys of scripts/task_keys.lua.
   void add_keys(std::string_view queue, std::size_t count, ScriptCall& call) const;
-  [[nodiscard]] std::string request_key(std::string_view queue, std::string_view request) const {
-    return keys_.queue(queue).append("a:").append(request);
+  /// Where requests are kept that begin so.
+  [[nodiscard]] std::string requests_key(std::string_view queue, std::string_view start) const {
+    return keys_.queue(queue).append("a:").append(start);
   }
   [[nodiscard]] std::string const& inbox_channel() const { return keys_.inbox_channel(); }
   /// All that ever had a task, as far as the servers know. Looks at all their keys.

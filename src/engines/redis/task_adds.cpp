@@ -40,6 +40,25 @@ std::string spec_of(NewTask const& task) {
                      aside ? 1 : 0);
 }
 
+/// Whether two tasks that follow each other are of one run.
+bool same_run(NewTask const& a, NewTask const& b) {
+  if (packable(a) || packable(b)) return packable(a) && packable(b) && same_pack(a, b);
+  return a.kind == b.kind && spec_of(a) == spec_of(b);
+}
+
+std::size_t bytes_of(AddRequest const& request) {
+  std::size_t bytes = 0;
+  for (auto const& task : request.tasks) bytes += task.payload.size() + task.metadata.size();
+  return bytes;
+}
+
+/// What a request has before its first '.', and behind it. Who makes many puts a time there.
+std::pair<std::string_view, std::string_view> divided(std::string_view request) {
+  auto const end = std::min(request.find('.'), request.size());
+  if (end == request.size()) return {request, request};
+  return {request.substr(0, end), request.substr(end + 1)};
+}
+
 /// "first;index=number": consecutive numbers, but for those whose key another task has.
 std::vector<Added> added_of(std::string const& queue, std::size_t count, std::string_view answer) {
   if (answer == "!") {
@@ -66,40 +85,92 @@ std::vector<Added> added_of(std::string const& queue, std::size_t count, std::st
 
 }  // namespace
 
-AddWords::AddWords(AddRequest const& request, std::int64_t wall_ms)
-    : request_(request.request), tasks_(request.tasks.size()) {
-  words_.reserve(4 + tasks_);
+void AddWords::add(AddRequest const& request) {
+  auto const& tasks = request.tasks;
+  tasks_ += tasks.size();
+  auto const [start, rest_of_it] = divided(request.request);
+  if (tasks.size() == 1 && !request.request.empty() && packable(tasks.front())) {
+    add_one_task(tasks.front(), request.request);
+    return;
+  }
+  end_group();
+  ++groups_;
+  auto const at = words_.size();
   words_.emplace_back();
+  words_.emplace_back(rest_of_it);
+  if (!request.request.empty()) request_starts_.push_back(start);
   std::size_t runs = 0;
-  std::size_t in_run = 0;
-  std::size_t count_at = 0;
-  std::string spec;
-  std::string const* kind = nullptr;
-  for (auto const& task : request.tasks) {
-    auto own = spec_of(task);
-    if (kind == nullptr || *kind != task.kind || spec != own) {
-      ++runs;
-      kind = &task.kind;
-      spec = std::move(own);
-      words_.push_back(task.kind);
-      words_.push_back(spec);
-      count_at = words_.size();
-      words_.emplace_back();
-      in_run = 0;
+  for (auto rest = Tasks(tasks); !rest.empty(); ++runs) {
+    auto const end = std::ranges::find_if_not(
+        rest, [&](NewTask const& task) { return same_run(rest.front(), task); });
+    auto const run = rest.first(static_cast<std::size_t>(end - rest.begin()));
+    packable(run.front()) ? add_pack_run(run) : add_run(run);
+    rest = rest.subspan(run.size());
+  }
+  words_[at] = fmt::format("{} {}", tasks.size(), runs);
+}
+
+/// Of a caller who has no other, and a request.
+void AddWords::add_one_task(NewTask const& task, std::string_view request) {
+  auto const [start, rest] = divided(request);
+  if (!group_.empty() && (!same_pack(*group_.front(), task) || start != request_starts_.back())) {
+    end_group();
+  }
+  if (group_.empty()) {
+    ++groups_;
+    request_starts_.push_back(start);
+  }
+  group_.push_back(&task);
+  group_requests_.push_back(rest);
+}
+
+void AddWords::end_group() {
+  if (group_.empty()) return;
+  words_.push_back(fmt::format("={}", group_.size()));
+  words_.push_back(group_.front()->kind);
+  words_.push_back(pack_head(*group_.front(), wall_ms_));
+  for (auto const request : group_requests_) words_.emplace_back(request);
+  for (auto const* const task : group_) words_.push_back(task->payload);
+  group_.clear();
+  group_requests_.clear();
+}
+
+void AddWords::add_pack_run(Tasks run) {
+  words_.push_back(run.front().kind);
+  words_.push_back(fmt::format("{}=", run.front().priority - 1));
+  words_.push_back(std::to_string(run.size()));
+  words_.push_back(pack_head(run.front(), wall_ms_));
+  while (!run.empty()) {
+    auto const pack = run.first(std::min(run.size(), most_in_pack));
+    std::string lengths;
+    std::string payloads;
+    lengths.reserve(pack.size());
+    payloads.reserve(pack.size() * (pack.front().payload.size() + 2));
+    for (auto const& task : pack) {
+      lengths.push_back(static_cast<char>(task.payload.size()));
+      payloads.append(task.payload);
     }
-    words_[count_at] = std::to_string(++in_run);
-    words_.push_back(record_of(task, wall_ms));
+    words_.push_back(std::move(lengths));
+    words_.push_back(std::move(payloads));
+    run = run.subspan(pack.size());
+  }
+}
+
+void AddWords::add_run(Tasks run) {
+  words_.push_back(run.front().kind);
+  words_.push_back(spec_of(run.front()));
+  words_.push_back(std::to_string(run.size()));
+  for (auto const& task : run) {
+    words_.push_back(record_of(task, wall_ms_));
     if (!task.unique.empty()) words_.push_back(task.unique);
     if (task.payload.size() > payload_in_record) words_.push_back(task.payload);
-    bytes_ += task.payload.size() + task.metadata.size();
   }
-  words_[0] = fmt::format("{} {} {}", tasks_, runs, request_.empty() ? 0 : 1);
 }
 
 struct TaskAdds::State : std::enable_shared_from_this<State> {
   using Answer = std::expected<std::string, std::exception_ptr>;
   struct Caller {
-    AddWords const* words;  ///< stays until `done` was called
+    AddRequest const* request;  ///< stays until `done` was called
     Instant deadline;
     std::move_only_function<void(Answer)> done;
   };
@@ -116,7 +187,8 @@ struct TaskAdds::State : std::enable_shared_from_this<State> {
   void join(std::string const& queue, Caller caller);
   void send_all(std::string const& queue);
   void landed(std::string const& queue);
-  asio::awaitable<void> send(std::string queue, std::vector<Caller> callers);
+  void start(std::string const& queue, std::vector<Caller> callers, bool in_line);
+  asio::awaitable<void> send(std::string queue, std::vector<Caller> callers, bool in_line);
   [[nodiscard]] ScriptCall call_of(std::string const& queue, std::vector<Caller> const& callers,
                                    std::string const& identity) const;
 
@@ -159,7 +231,7 @@ void TaskAdds::State::send_all(std::string const& queue) {
     std::vector<Caller> others;
     std::size_t bytes = 0;
     for (auto& caller : all) {
-      auto const size = caller.words->bytes();
+      auto const size = bytes_of(*caller.request);
       auto const& first = together.empty() ? caller : together.front();
       bool const fits = together.size() < callers_per_call &&
                         (together.empty() || bytes + size <= shared_bytes) &&
@@ -170,35 +242,32 @@ void TaskAdds::State::send_all(std::string const& queue) {
     all = std::move(others);
     auto const until = std::ranges::max_element(together, {}, &Caller::deadline)->deadline;
     line.deadline = line.in_flight++ == 0 ? until : std::max(line.deadline, until);
-    asio::co_spawn(env.executor(), send(queue, std::move(together)),
-                   [self = shared_from_this(), queue](std::exception_ptr) { self->landed(queue); });
+    start(queue, std::move(together), true);
   }
 }
 
 ScriptCall TaskAdds::State::call_of(std::string const& queue, std::vector<Caller> const& callers,
                                     std::string const& identity) const {
-  std::size_t requests = 0;
-  std::size_t words = 5;
-  std::size_t tasks = 0;
-  for (auto const& caller : callers) {
-    requests += caller.words->request().empty() ? 0 : 1;
-    words += caller.words->words().size();
-    tasks += caller.words->tasks();
-  }
-  ScriptCall call(scripts::task_add, QueueCalls::keys_of_add + requests, words);
+  AddWords words(ms_of(env.wall()));
+  for (auto const& caller : callers) words.add(*caller.request);
+  auto const& all_words = words.words();
+  ScriptCall call(scripts::task_add, QueueCalls::keys_of_add + words.request_starts().size(),
+                  5 + all_words.size());
   calls.add_keys(queue, QueueCalls::keys_of_add, call);
-  for (auto const& caller : callers) {
-    if (caller.words->request().empty()) continue;
-    call.add(calls.request_key(queue, caller.words->request()));
-  }
-  call.add(calls.inbox_channel()).add(queue).add(identity).add(tasks).add(callers.size());
-  for (auto const& caller : callers) {
-    for (auto const& word : caller.words->words()) call.add(word);
-  }
+  for (auto const start : words.request_starts()) call.add(calls.requests_key(queue, start));
+  call.add(calls.inbox_channel()).add(queue).add(identity);
+  call.add(words.tasks()).add(words.groups());
+  for (auto const& word : all_words) call.add(word);
   return call;
 }
 
-asio::awaitable<void> TaskAdds::State::send(std::string queue, std::vector<Caller> callers) {
+void TaskAdds::State::start(std::string const& queue, std::vector<Caller> callers, bool in_line) {
+  asio::co_spawn(env.executor(), send(queue, std::move(callers), in_line),
+                 [self = shared_from_this()](std::exception_ptr) {});
+}
+
+asio::awaitable<void> TaskAdds::State::send(std::string queue, std::vector<Caller> callers,
+                                            bool in_line) {
   auto const deadline = std::ranges::min_element(callers, {}, &Caller::deadline)->deadline;
   Reply reply;
   std::exception_ptr error;
@@ -209,6 +278,9 @@ asio::awaitable<void> TaskAdds::State::send(std::string queue, std::vector<Calle
   } catch (...) {
     error = std::current_exception();
   }
+  // The next call goes out first: waking callers takes longer than the server needs for it.
+  if (in_line) landed(queue);
+  co_await asio::post(asio::use_awaitable);
   for (std::size_t i = 0; i < callers.size(); ++i) {
     if (error) {
       callers[i].done(std::unexpected(error));
@@ -216,31 +288,27 @@ asio::awaitable<void> TaskAdds::State::send(std::string queue, std::vector<Calle
       callers[i].done(std::string((*reply)[i].text()));
     }
   }
-  co_return;
 }
 
 TaskAdds::TaskAdds(Env& env, QueueCalls& calls) : state_(std::make_shared<State>(env, calls)) {}
 
 asio::awaitable<std::vector<Added>> TaskAdds::add(AddRequest request, Instant deadline) {
   check_add(request);
-  AddWords const words(request, ms_of(state_->env.wall()));
-  auto initiate = [](auto handler, State* state, std::string const* queue, AddWords const* what,
-                     Instant until) {
+  auto initiate = [](auto handler, State* state, AddRequest const* what, Instant until) {
     State::Caller caller{what, until, std::move(handler)};
-    if (what->tasks() <= most_tasks_to_share) {
-      state->join(*queue, std::move(caller));
+    if (what->tasks.size() <= most_tasks_to_share) {
+      state->join(what->queue, std::move(caller));
       return;
     }
     std::vector<State::Caller> alone;
     alone.push_back(std::move(caller));
-    asio::co_spawn(state->env.executor(), state->send(*queue, std::move(alone)),
-                   [self = state->shared_from_this()](std::exception_ptr) {});
+    state->start(what->queue, std::move(alone), false);
   };
   State::Answer const answer =
       co_await asio::async_initiate<asio::use_awaitable_t<> const, void(State::Answer)>(
-          initiate, asio::use_awaitable, state_.get(), &request.queue, &words, deadline);
+          initiate, asio::use_awaitable, state_.get(), &request, deadline);
   if (!answer) std::rethrow_exception(answer.error());
-  co_return added_of(request.queue, words.tasks(), *answer);
+  co_return added_of(request.queue, request.tasks.size(), *answer);
 }
 
 }  // namespace holt::redis

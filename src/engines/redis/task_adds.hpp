@@ -2,8 +2,7 @@
 #pragma once
 // TaskStore::add on Redis. What several callers add to one queue in one turn of the loop, or while
 // such a call is on its way, is one call of scripts/task_add.lua, which answers each for itself.
-// One call takes all that the contract allows in one add, so that it is atomic: 20,000 tasks keep
-// the server for some 20 ms.
+// One call takes all that the contract allows in one add, so that it is atomic.
 // On Env::executor().
 
 #include "contracts/env.hpp"
@@ -17,26 +16,48 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace holt::redis {
 
-/// One caller's part of a call.
+/// The words of a call, for one caller after the other; they are answered in their order.
 class AddWords {
  public:
-  AddWords(AddRequest const& request, std::int64_t wall_ms);
+  explicit AddWords(std::int64_t wall_ms) : wall_ms_(wall_ms) {}
 
-  [[nodiscard]] std::vector<std::string> const& words() const { return words_; }
-  [[nodiscard]] std::string const& request() const { return request_; }
+  /// The caller's request lives as long as this.
+  void add(AddRequest const& request);
+
+  /// All that was added, as words.
+  [[nodiscard]] std::vector<std::string> const& words() {
+    end_group();
+    return words_;
+  }
+  /// Of each group that has requests what they begin with, for QueueCalls::requests_key.
+  [[nodiscard]] std::vector<std::string_view> const& request_starts() const {
+    return request_starts_;
+  }
   [[nodiscard]] std::size_t tasks() const { return tasks_; }
-  [[nodiscard]] std::size_t bytes() const { return bytes_; }
+  [[nodiscard]] std::size_t groups() const { return groups_; }
 
  private:
+  using Tasks = std::span<NewTask const>;
+  void add_one_task(NewTask const& task, std::string_view request);
+  void end_group();
+  void add_pack_run(Tasks run);
+  void add_run(Tasks run);
+
+  std::int64_t wall_ms_;
   std::vector<std::string> words_;
-  std::string request_;
-  std::size_t tasks_;
-  std::size_t bytes_ = 0;
+  std::vector<std::string_view> request_starts_;
+  std::size_t tasks_ = 0;
+  std::size_t groups_ = 0;
+  /// Callers with one task each, who are the last group so far; empty: it is another one.
+  std::vector<NewTask const*> group_;
+  std::vector<std::string_view> group_requests_;
 };
 
 class TaskAdds {

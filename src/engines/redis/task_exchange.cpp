@@ -48,15 +48,23 @@ std::expected<TaskState, Lost> finish_of(char letter) {
   }
 }
 
-/// Numbers, divided by blanks.
-std::vector<std::uint64_t> numbers_in(std::string_view text) {
-  std::vector<std::uint64_t> numbers;
+/// "number" or "number=count".
+struct ClaimedPart {
+  std::uint64_t number = 0;
+  bool pack = false;
+};
+
+/// Divided by blanks.
+std::vector<ClaimedPart> parts_in(std::string_view text) {
+  std::vector<ClaimedPart> parts;
   while (!text.empty()) {
     auto const end = std::min(text.find(' '), text.size());
-    numbers.push_back(number_in(text.substr(0, end)));
+    auto const part = text.substr(0, end);
+    auto const digits = std::min(part.find('='), part.size());
+    parts.push_back({number_in(part.substr(0, digits)), digits < part.size()});
     text.remove_prefix(std::min(end + 1, text.size()));
   }
-  return numbers;
+  return parts;
 }
 
 }  // namespace
@@ -65,8 +73,18 @@ TaskExchange::TaskExchange(ClaimRequest const& request) : request_(request) {
   for (std::size_t i = 0; i < request.finishes.size(); ++i) {
     auto const& finish = request.finishes[i];
     auto& group = group_of(finish);
-    bool const plain = finish.outcome == TaskOutcome::completed && finish.text.empty();
-    (plain ? group.plain : group.others).push_back(i);
+    if (finish.outcome == TaskOutcome::completed && finish.text.empty()) {
+      group.plain.push_back(i);
+    } else if (finish.outcome == TaskOutcome::untouched) {
+      group.untouched.push_back(i);
+    } else {
+      group.others.push_back(i);
+    }
+  }
+  auto const number = [&](std::size_t i) { return request.finishes[i].task.number(); };
+  for (auto& group : groups_) {
+    std::ranges::sort(group.plain, {}, number);
+    std::ranges::sort(group.untouched, {}, number);
   }
 }
 
@@ -81,17 +99,31 @@ TaskExchange::Group& TaskExchange::group_of(TaskFinish const& finish) {
 
 std::size_t TaskExchange::words() const {
   std::size_t count = fixed_words + 3 + request_.kinds.size() + request_.give_back.size();
-  for (auto const& group : groups_) count += 4 + 4 * group.others.size();
+  for (auto const& group : groups_) count += 5 + 4 * group.others.size();
   return count;
 }
 
-void TaskExchange::add_group(Group const& group, ScriptCall& call) const {
-  std::string plain;
-  plain.reserve(17 * group.plain.size());
-  for (auto const i : group.plain) {
-    plain.append(Digits(request_.finishes[i].task.number())).push_back(' ');
+/// "number", or "number+count" for those that follow each other.
+std::string TaskExchange::ranges_of(Which const& which) const {
+  std::string text;
+  for (std::size_t i = 0; i < which.size();) {
+    auto const first = request_.finishes[which[i]].task.number();
+    std::size_t count = 1;
+    while (i + count < which.size() &&
+           request_.finishes[which[i + count]].task.number() == first + count) {
+      ++count;
+    }
+    text.append(Digits(first));
+    if (count > 1) text.append("+").append(Digits(count));
+    text.push_back(' ');
+    i += count;
   }
-  call.add(group.first->owner.text()).add(group.first->fence.value()).add(plain);
+  return text;
+}
+
+void TaskExchange::add_group(Group const& group, ScriptCall& call) const {
+  call.add(group.first->owner.text()).add(group.first->fence.value());
+  call.add(ranges_of(group.plain)).add(ranges_of(group.untouched));
   call.add(group.others.size());
   for (auto const i : group.others) {
     auto const& finish = request_.finishes[i];
@@ -120,7 +152,7 @@ void TaskExchange::tell_finishes(std::string_view letters, Claimed& claimed) con
   claimed.finishes.assign(request_.finishes.size(), finish_of('L'));
   std::size_t at = 0;
   for (auto const& group : groups_) {
-    for (auto const* const part : {&group.plain, &group.others}) {
+    for (auto const* const part : {&group.plain, &group.untouched, &group.others}) {
       for (auto const i : *part) {
         if (at < letters.size()) claimed.finishes[i] = finish_of(letters[at]);
         ++at;
@@ -132,20 +164,24 @@ void TaskExchange::tell_finishes(std::string_view letters, Claimed& claimed) con
 Claimed TaskExchange::claimed(ReplyView const& answer) const {
   Claimed claimed;
   tell_finishes(answer[1].text(), claimed);
-  auto const numbers = numbers_in(answer[4].text());
+  auto const parts = parts_in(answer[4].text());
   auto const records = answer[5];
   auto const large = answer[6];
-  if (numbers.size() != records.size()) not_ours(scripts::task_exchange.name, request_.queue);
+  if (parts.size() != records.size()) not_ours(scripts::task_exchange.name, request_.queue);
   std::map<std::size_t, std::string_view> payloads;
   for (std::size_t i = 0; i + 1 < large.size(); i += 2) {
     payloads[static_cast<std::size_t>(large[i].integer())] = large[i + 1].text();
   }
-  claimed.tasks.reserve(numbers.size());
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
+  claimed.tasks.reserve(request_.want);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    auto const record = records[i].text();
+    if (parts[i].pack) {
+      add_tasks_of(request_.queue, parts[i].number, record, claimed.tasks);
+      continue;
+    }
     auto const found = payloads.find(i + 1);
     auto const payload = found == payloads.end() ? std::string_view() : found->second;
-    claimed.tasks.push_back(
-        task_of(TaskId(request_.queue, numbers[i]), records[i].text(), payload));
+    claimed.tasks.push_back(task_of(TaskId(request_.queue, parts[i].number), record, payload));
   }
   claimed.fence = Fence(number_in(answer[0].text()));
   if (claimed.tasks.size() < request_.want) {

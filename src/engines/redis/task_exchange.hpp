@@ -21,14 +21,18 @@ class TaskExchange {
   [[nodiscard]] Claimed claimed(ReplyView const& answer) const;
 
  private:
-  /// What is handed in to one claim, by index: completed without a result, and all others.
+  using Which = std::vector<std::size_t>;
+  /// What is handed in to one claim, by index: completed without a result, untouched, and all
+  /// others; the first two in the order of their numbers.
   struct Group {
     TaskFinish const* first;
-    std::vector<std::size_t> plain;
-    std::vector<std::size_t> others;
+    Which plain;
+    Which untouched;
+    Which others;
   };
   [[nodiscard]] Group& group_of(TaskFinish const& finish);
   [[nodiscard]] std::size_t words() const;
+  [[nodiscard]] std::string ranges_of(Which const& which) const;
   void add_group(Group const& group, ScriptCall& call) const;
   void tell_finishes(std::string_view letters, Claimed& claimed) const;
 

@@ -156,6 +156,22 @@ char unique_letter(NewTask const& task) {
                                                    : 'p';
 }
 
+bool packable(NewTask const& task) {
+  return task.payload.size() <= payload_in_pack && task.metadata.empty() && task.unique.empty() &&
+         task.tell.empty() && task.delay == Nanos(0) && task.keep == NewTask::usual_keep &&
+         task.not_before == WallTime();
+}
+
+bool same_pack(NewTask const& a, NewTask const& b) {
+  return a.priority == b.priority && a.max_attempts == b.max_attempts && a.timeout == b.timeout &&
+         a.kind == b.kind;
+}
+
+std::string pack_head(NewTask const& task, std::int64_t wall_ms) {
+  return fmt::format("{} {} {} {} {}\n{}", task.max_attempts, script_ms(task.timeout), wall_ms,
+                     task.priority - 1, task.kind.size(), task.kind);
+}
+
 std::string record_of(NewTask const& task, std::int64_t wall_ms) {
   bool const aside = task.payload.size() > payload_in_record;
   bool const plain =
@@ -184,6 +200,29 @@ Task task_of(TaskId id, std::string_view record, std::string_view large) {
   task.max_attempts = stored.max_attempts;
   task.timeout = stored.timeout;
   return task;
+}
+
+void add_tasks_of(std::string const& queue, std::uint64_t first, std::string_view pack,
+                  std::vector<Task>& tasks) {
+  Fields fields(pack.substr(1));
+  auto const count = fields.number();
+  fields.number();  // the fence of the claim that they were given back from
+  auto const max_attempts = small(fields.number());
+  auto const timeout = milliseconds(static_cast<std::int64_t>(fields.number()));
+  fields.number();  // when they were added
+  auto const priority = static_cast<std::int32_t>(fields.number()) + 1;
+  auto const kind = fields.text(fields.number());
+  auto const lengths = fields.text(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    auto& task = tasks.emplace_back();
+    task.id = TaskId(queue, first + i);
+    task.kind = kind;
+    task.payload = fields.text(static_cast<unsigned char>(lengths[i]));
+    task.priority = priority;
+    task.attempt = 1;
+    task.max_attempts = max_attempts;
+    task.timeout = timeout;
+  }
 }
 
 TaskInfo info_of(std::string const& queue, ReplyView const& seen) {

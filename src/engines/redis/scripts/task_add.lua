@@ -1,55 +1,87 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Purpose: adds the tasks of one or several callers, each all of its own or none. TaskStore::add.
--- Keys:    the first 11 of task_keys.lua, then the request's key of each caller that has one
+-- Keys:    the first 12 of task_keys.lua, then of each group that has requests the hash for them:
+--          request -> answer. What requests have before their first '.' names it, which is a time
+--          if they are a client's: so many share one, and none is large.
 -- Inputs:  1 channel of inboxes, 2 queue, 3 the server's identity or '', 4 how many tasks in all,
---          5 how many callers; of each caller 'tasks runs r', r 1 if it has a request; of each run
---          of tasks that differ in their texts only: kind, 'p delay_ms at_ms u period_ms s' (p
---          priority - 1, u how its key is unique: w, u, p or '-', s 1 if payloads go to the side),
---          how many tasks; of each task its record, and its key and its payload where it has such
+--          5 how many groups of callers. A group is '=callers' that have a request and one task
+--          each, which only differ in their payloads: kind, head of a pack, the requests, the
+--          payloads. Or it is one caller, 'tasks runs', request or '', and of each run of tasks
+--          that differ in their texts only: kind, 'p delay_ms at_ms u period_ms s' (p priority - 1,
+--          u how its key is unique: w, u, p or '-', s 1 if payloads go to the side), how many; of
+--          each task its record, and its key and its payload where it has such. Of a run that
+--          can be packs: kind, 'p=', how many tasks, head; of each hundred the lengths of payloads
+--          and these.
 -- Result:  for each caller 'first' and ';index=number' for each task whose key another one has: its
 --          numbers are consecutive; or '!' when a kind is one too many. The error VERSIONS when
 --          there is no number left.
 -- Atomic:  a script runs alone; of a caller nothing is written before its kinds are known to fit.
 -- include numbers.lua
 -- include task_keys.lua
+-- include task_pack.lua
 local channel, queue, memory, most_kinds = ARGV[1], ARGV[2], 600000, 256
-refuse_strangers(11)
+refuse_strangers(12)
+for i = 13, #KEYS do call('HLEN', KEYS[i]) end
 if ARGV[3] ~= '' then know_server(counter, ARGV[3]) end
 local number = draw_some(counter, 'v', tonumber(ARGV[4]))
 if not number then return redis.error_reply('VERSIONS are used up') end
 
-local at, request = 6, 11
-local records, members, payloads, waiting = {}, {}, {}, {}
-local range  -- the last of the members, as long as it grows
+local at, request = 6, 12
+local records, scored, payloads, waiting, packed = {}, {}, {}, {}, {}
+local range  -- of tasks with their own records, as long as it grows
 local lanes, there, soonest, soonest_kind = {}, {}, nil, nil
 
-local function put_ready(place, count)
-  if range and range.place == place and range.after == number then
-    range.count, range.after = range.count + count, number + count
-  else
-    range = { place = place, first = text_of(number), count = count, after = number + count }
-    members[#members + 1] = range
+local function put_member(member)
+  scored[#scored + 1] = '0'
+  scored[#scored + 1] = member
+end
+
+local function end_range()
+  if not range then return end
+  put_member(range.place .. text_of(range.first) .. (range.count > 1 and '+' .. range.count or ''))
+  range = nil
+end
+
+local function put_ready(place)
+  if not range or range.place ~= place or range.first + range.count ~= number then
+    end_range()
+    range = { place = place, first = number, count = 0 }
   end
+  range.count = range.count + 1
+end
+
+-- So many tasks from `number` on as one record.
+local function put_pack(place, count, head, lengths, bodies)
+  local text = text_of(number)
+  records[#records + 1] = text
+  records[#records + 1] = text_with(count, '0', head, lengths, bodies)
+  put_member(place .. text .. (count > 1 and '=' .. count or ''))
+  note_blocks(number, count, 1)
+  if count > 1 then
+    packed[#packed + 1] = text
+    packed[#packed + 1] = text
+    note_count('#tasks', count - 1)
+  end
+  number = number + count
 end
 
 -- Where the words of the run begin that follows the one here.
 local function after_run(here)
   local spec, count = ARGV[here + 1], ARGV[here + 2]
+  if sub(spec, -1) == '=' then return here + 4 + 2 * math.ceil(count / most_in_pack) end
   local words = 1 + (string.find(spec, '[wup]') and 1 or 0) + (sub(spec, -1) == '1' and 1 or 0)
   return here + 3 + count * words
 end
 
--- Whether a caller's kinds are known or can be made known, which is done.
-local function kinds_fit(runs)
-  local here, new = at, {}
-  for _ = 1, runs do
-    local kind = ARGV[here]
+-- Whether these kinds are known or can be made known, which is done.
+local function kinds_fit(names)
+  local new = {}
+  for _, kind in ipairs(names) do
     lanes[kind] = lanes[kind] or call('HGET', kinds, kind)
     if not lanes[kind] and not new[kind] then
       new[kind] = true
       new[#new + 1] = kind
     end
-    here = after_run(here)
   end
   local known = #new > 0 and call('HLEN', kinds) or 0
   if known + #new > most_kinds then return false end
@@ -58,6 +90,15 @@ local function kinds_fit(runs)
     call('HSET', kinds, kind, lanes[kind])
   end
   return true
+end
+
+local function kinds_of(runs)
+  local here, names = at, {}
+  for i = 1, runs do
+    names[i] = ARGV[here]
+    here = after_run(here)
+  end
+  return names
 end
 
 -- The number of the task that has the key; nothing: this one has it from now on.
@@ -71,16 +112,15 @@ local function has_key(key, period)
   return nil
 end
 
--- Tasks with nothing special but their place.
+-- Tasks with nothing special.
 local function add_plain(place, count)
-  put_ready(place, count)
-  note_blocks(number, count)
-  local last = #records
-  for i = 0, count - 1 do
-    records[last + 1], records[last + 2] = text_of(number + i), ARGV[at + i]
-    last = last + 2
+  local head, left = ARGV[at], count
+  at = at + 1
+  while left > 0 do
+    local some = math.min(left, most_in_pack)
+    put_pack(place, some, head, ARGV[at], ARGV[at + 1])
+    at, left = at + 2, left - some
   end
-  at, number = at + count, number + count
   return count
 end
 
@@ -102,7 +142,7 @@ local function add_special(kind, place, spec, count, first)
     else
       records[#records + 1] = text
       records[#records + 1] = record
-      note_block(text, 1)
+      note_count('#' .. sub(text, 1, -4), 1)
       if aside == '1' then
         payloads[#payloads + 1] = text .. 'p'
         payloads[#payloads + 1] = ARGV[at]
@@ -112,7 +152,7 @@ local function add_special(kind, place, spec, count, first)
         waiting[#waiting + 1] = place .. text
         if not soonest or run_at < soonest then soonest, soonest_kind = run_at, kind end
       else
-        put_ready(place, 1)
+        put_ready(place)
         added = added + 1
       end
     end
@@ -128,7 +168,7 @@ local function add_all(runs)
     local kind, spec, count = ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 2])
     local place, added, taken = lanes[kind] .. sub(spec, 1, 1), 0, ''
     at = at + 3
-    if sub(spec, 2) == ' 0 0 - 0 0' then
+    if sub(spec, 2) == '=' then
       added = add_plain(place, count)
     else
       added, taken = add_special(kind, place, spec, count, first)
@@ -140,34 +180,75 @@ local function add_all(runs)
 end
 
 local answer = {}
-for i = 1, tonumber(ARGV[5]) do
-  local runs, has_request = match(ARGV[at], '^%d+ (%d+) ([01])$')
-  local key
+local function next_requests()
+  request = request + 1
+  return KEYS[request]
+end
+
+-- One caller with all its runs.
+local function add_one(runs)
+  local mine, requests, known = ARGV[at], nil, nil
   at = at + 1
-  if has_request == '1' then
-    request = request + 1
-    key = KEYS[request]
-    answer[i] = call('GET', key)
+  if mine ~= '' then
+    requests = next_requests()
+    known = call('HGET', requests, mine)
   end
-  if not answer[i] and kinds_fit(runs) then
-    answer[i] = add_all(runs)
-    if key then call('SET', key, answer[i], 'PX', memory) end
+  if not known and kinds_fit(kinds_of(runs)) then
+    known = add_all(runs)
+    if requests then
+      call('HSET', requests, mine, known)
+      call('PEXPIRE', requests, memory)
+    end
   else
-    answer[i] = answer[i] or '!'
     for _ = 1, runs do at = after_run(at) end
   end
+  answer[#answer + 1] = known or '!'
 end
+
+-- Callers with a plain task each.
+local function add_each(callers)
+  local kind, head, requests = ARGV[at], ARGV[at + 1], next_requests()
+  local from, fit = at + 1, kinds_fit({ kind })
+  local known = call('HMGET', requests, unpack(ARGV, from + 1, from + callers))
+  local added, new, bodies, lengths = 0, {}, {}, {}
+  for i = 1, callers do
+    local text = known[i] or '!'
+    if not known[i] and fit then
+      local payload = ARGV[from + callers + i]
+      text = text_of(number + added)
+      new[#new + 1] = ARGV[from + i]
+      new[#new + 1] = text
+      added = added + 1
+      bodies[added], lengths[added] = payload, string.char(#payload)
+    end
+    answer[#answer + 1] = text
+  end
+  at = from + 2 * callers + 1
+  if added == 0 then return end
+  call('HSET', requests, unpack(new))
+  call('PEXPIRE', requests, memory)
+  there[kind] = (there[kind] or 0) + added
+  put_pack(lanes[kind] .. match(head, '(%d) %d+\n'), added, head, table.concat(lengths),
+           table.concat(bodies))
+end
+
+for _ = 1, tonumber(ARGV[5]) do
+  local group = ARGV[at]
+  at = at + 1
+  if sub(group, 1, 1) == '=' then
+    add_each(tonumber(sub(group, 2)))
+  else
+    add_one(match(group, '^%d+ (%d+)$'))
+  end
+end
+end_range()
 
 call_with(records, 2, 'HSET', tasks)
 call_with(payloads, 2, 'HSET', side)
 call_with(waiting, 2, 'ZADD', due)
-local scored = {}
-for _, each in ipairs(members) do
-  scored[#scored + 1] = '0'
-  scored[#scored + 1] = each.place .. each.first .. (each.count > 1 and '+' .. each.count or '')
-end
 call_with(scored, 2, 'ZADD', ready)
-write_blocks()
+call_with(packed, 2, 'ZADD', packs)
+write_counts()
 if soonest and is_first(soonest) then there[soonest_kind] = (there[soonest_kind] or 0) + 1 end
 wake(there, channel, queue)
 return answer

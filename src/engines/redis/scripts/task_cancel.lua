@@ -6,16 +6,24 @@
 -- Atomic:  a script runs alone: it is claimed before, or not at all.
 -- include numbers.lua
 -- include task_keys.lua
+-- include task_pack.lua
+-- include task_parts.lua
 -- include task_record.lua
 channel, queue = ARGV[1], ARGV[2]
 local number = ARGV[3]
-refuse_strangers(17)
-local record, holder = call('HGET', tasks, number), call('HGET', where, number)
+refuse_strangers(18)
+local record, first, count = record_with(number)
 if not record then return 0 end
+local holder = call('HGET', where, first)
+holder = holder and holder_in(holder)
 
 if holder and sub(holder, 1, 1) == '+' then
   local till = match(holder, '(%d+)$')
   return (till == '0' or tonumber(till) > now_ms()) and 3 or 0
+end
+if count > 1 then
+  break_up(first, record)
+  record = call('HGET', tasks, number)
 end
 
 if holder then
@@ -26,6 +34,7 @@ if holder then
     call('HSET', claims, owner .. 'x', asked and asked .. ' ' .. number or number)
   end
   call('PUBLISH', channel .. match(owner, '^[^.]*'), 'task-check\n' .. owner)
+  write_counts()
   return 2
 end
 
@@ -53,5 +62,5 @@ if call('ZREM', due, place) + call('ZREM', retry, place) + call('ZREM', ready, p
 end
 finish('x', number, task)
 forget_ended(1)
-write_blocks()
+write_counts()
 return 1

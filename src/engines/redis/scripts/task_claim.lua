@@ -41,20 +41,19 @@ local function write_claims()
   end
 end
 
--- The numbers of a claim's tasks that are still in it, and which of them are to be cancelled.
+-- What is still in a claim: parts {first, count, cancelled}.
 local function tasks_in(owner)
-  local all, mine, cancelled = {}, {}, {}
-  for number in string.gmatch(call('HGET', claims, owner .. '#') or '', '%d+') do
-    all[#all + 1] = number
-  end
-  if #all == 0 then return mine, cancelled end
-  for i, holder in ipairs(call('HMGET', where, unpack(all))) do
-    if holder == owner or holder == owner .. '!' then
-      mine[#mine + 1] = all[i]
-      cancelled[all[i]] = holder ~= owner
+  local mine = {}
+  for first, count in string.gmatch(call('HGET', claims, owner .. '#') or '', '(%d+)=?(%d*)') do
+    for _, part in ipairs(parts_of(tonumber(first), tonumber(count) or 1)) do
+      local holder = part.holder
+      if holder == owner or holder == owner .. '!' then
+        mine[#mine + 1] = { first = text_of(part.first), count = part.count,
+                            cancelled = holder ~= owner }
+      end
     end
   end
-  return mine, cancelled
+  return mine
 end
 
 -- One task of a claim is handed in: the state that it is in then. outcome: c completed, f failed,
@@ -82,40 +81,54 @@ local function hand_in(number, claim, cancelled, outcome, delay, text)
   return put_back(number, task, outcome == 'a' and delay or 0)
 end
 
+-- Part of a claim comes back as it was; the state that it is in then.
+local function untouched(part, claim)
+  if part.count == 1 then return hand_in(part.first, claim, part.cancelled, 'u', 0, '') end
+  put_back_pack(part.first, claim.fence)
+  claim.left, claim.changed = claim.left - part.count, true
+  return 'p'
+end
+
 -- All that is left of a claim comes back as it was.
 local function give_back(owner)
   local claim = claim_of(owner)
   if not claim or claim.left == 0 then return end
-  local mine, cancelled = tasks_in(owner)
-  for _, number in ipairs(mine) do hand_in(number, claim, cancelled[number], 'u', 0, '') end
+  for _, part in ipairs(tasks_in(owner)) do untouched(part, claim) end
   claim.left, claim.changed = 0, true
 end
 
--- A claim has ended. Who was alone in it has failed; of many nobody knows which were started, so
--- they come back at no cost and are alone from then on.
+-- One task of a claim that has ended. Who was alone in it has failed; of many nobody knows which
+-- were started, so they come back at no cost and are alone from then on.
+local function take_back_one(number, claim, cancelled)
+  if claim.made == 1 then
+    hand_in(number, claim, cancelled, 'f', 0,
+            'the claim ended: its worker died, or could not renew it')
+    return
+  end
+  local task = parse(call('HGET', tasks, number))
+  task.fence = claim.fence
+  if cancelled then
+    finish('x', number, task)
+  else
+    task.alone = '!'
+    call('HDEL', where, number)
+    put_back(number, task, 0)
+  end
+end
+
 local function take_back(owner)
   local claim = claim_of(owner)
   if not claim then
     call('ZREM', ends, owner)
     return 0
   end
-  local mine, cancelled = tasks_in(owner)
-  for _, number in ipairs(mine) do
-    if claim.made == 1 then
-      hand_in(number, claim, cancelled[number], 'f', 0,
-              'the claim ended: its worker died, or could not renew it')
-    else
-      local task = parse(call('HGET', tasks, number))
-      task.fence = claim.fence
-      if cancelled[number] then
-        finish('x', number, task)
-      else
-        task.alone = '!'
-        call('HDEL', where, number)
-        put_back(number, task, 0)
-      end
-    end
+  local count = 0
+  for _, part in ipairs(tasks_in(owner)) do
+    local first = tonumber(part.first)
+    if part.count > 1 then break_up(part.first, call('HGET', tasks, part.first)) end
+    for i = 0, part.count - 1 do take_back_one(text_of(first + i), claim, part.cancelled) end
+    count = count + part.count
   end
   claim.left, claim.changed = 0, true
-  return #mine
+  return count
 end

@@ -6,11 +6,17 @@
 -- Atomic:  a script runs alone. It writes nothing.
 -- include numbers.lua
 -- include task_keys.lua
+-- include task_pack.lua
+-- include task_parts.lua
 -- include task_record.lua
 -- include task_look.lua
 local number = ARGV[1]
-local record = call('HGET', tasks, number)
-local task = record and look(number, record, call('HGET', where, number))
+local record, first, count = record_with(number)
+local held = record and call('HGET', where, first)
+if record and count > 1 then
+  record = record_in(open_pack(record), number - first + 1)
+end
+local task = record and look(number, record, held and holder_in(held))
 if not task then return false end
 for _, what in ipairs({ 'p', 'f', 'd' }) do
   task[#task + 1] = call('HGET', side, number .. what) or ''

@@ -3,12 +3,13 @@
 --          first keys of these, which all are in the queue's slot:
 --   1 counter  hash    v the last task's number, n the last fence, id: numbers.lua
 --   2 kinds    hash    kind -> its lane, two hex digits
---   3 tasks    hash    number -> record, as task_record.lua tells
+--   3 tasks    hash    number -> record, as task_record.lua tells; a pack is at its first number
 --   4 side     hash    number and p a large payload, f failures, g progress, d result; #dead how
---                      many are dead; # and a block how many tasks are in it
+--                      many are dead; # and a block how many tasks are in it; #tasks, #where and
+--                      #plain how many more tasks than entries there are, because of packs
 --   5 ready    zset    pending tasks in their order: lane, priority - 1 (a digit), number and then
---                      '!' if it must be alone, or '+' and how many: so many numbers from this on.
---                      All scores are 0. A range costs as much as one task.
+--                      '!' if it must be alone, or '+' and how many: so many numbers from this on,
+--                      or '=' and how many are in the pack. All scores are 0.
 --   6 due      zset    scheduled tasks as they will be in ready, by the time (ms) they wait for
 --   7 retry    zset    the same of tasks that were tried before
 --   8 unique   hash    unique key -> "number until_ms", until 0: as long as its task says
@@ -16,26 +17,30 @@
 --  10 idle     hash    inbox, and a newline and a kind for each (none: all) -> "until_ms want"
 --  11 blocks   zset    blocks of a thousand numbers that have tasks: a number without its last
 --                      three digits, by itself
---  12 where    hash    number -> the claim's owner, with '!' behind it if it is to be cancelled; or
+--  12 packs    zset    first numbers of packs, by themselves
+--  13 where    hash    number -> the claim's owner, with '!' behind it if it is to be cancelled; or
 --                      "+state attempts fence ended_ms until_ms" of an ended one, state c, d or x,
---                      attempts 1 if the record does not count the last one. A task that is neither
---                      here nor in due or retry is pending.
---  13 claims   hash    owner -> "fence made left since_ms answered worker_bytes\n" worker answers,
+--                      attempts 1 if the record does not count the last one. How many and '='
+--                      before it: so it is with a pack. A task that is neither here nor in due or
+--                      retry is pending.
+--  14 claims   hash    owner -> "fence made left since_ms answered worker_bytes\n" worker answers,
 --                      with '.' behind answered if no task in it has anything special or large;
---                      owner and # -> its numbers; owner and x -> those to be cancelled
---  14 ends     zset    owners by the end (ms) of their claims
---  15 answers  zset    owners of exchanges by the time at which they are forgotten
---  16 plain    list    numbers of tasks that ended without a result, '*' behind those with a side
---  17 results  zset    numbers of tasks that ended with one, by the time until which they are kept
+--                      owner and # -> its numbers, '=' and how many behind those of packs (which
+--                      may be divided now); owner and x -> those to be cancelled
+--  15 ends     zset    owners by the end (ms) of their claims
+--  16 answers  zset    owners of exchanges by the time at which they are forgotten
+--  17 plain    list    numbers of tasks that ended without a result, '*' behind those with a side,
+--                      '=' and how many behind packs
+--  18 results  zset    numbers of tasks that ended with one, by the time until which they are kept
 -- All numbers have sixteen digits, as the clock they start from: their texts are in their order.
 local call, format, match, sub = redis.call, string.format, string.match, string.sub
-local counter, kinds, tasks, side, ready, due, retry, unique, periods, idle, blocks =
-  unpack(KEYS, 1, 11)
+local counter, kinds, tasks, side, ready, due, retry, unique, periods, idle, blocks, packs =
+  unpack(KEYS, 1, 12)
 
 -- Ends the script with WRONGTYPE if somebody else has written to one of the first so many keys: in
 -- the middle of its writes it would lose a task, or leave half of one.
 local size_of = { 'HLEN', 'HLEN', 'HLEN', 'HLEN', 'ZCARD', 'ZCARD', 'ZCARD', 'HLEN', 'ZCARD',
-                  'HLEN', 'ZCARD', 'HLEN', 'HLEN', 'ZCARD', 'ZCARD', 'LLEN', 'ZCARD' }
+                  'HLEN', 'ZCARD', 'ZCARD', 'HLEN', 'HLEN', 'ZCARD', 'ZCARD', 'LLEN', 'ZCARD' }
 local function refuse_strangers(count)
   for i = 1, count do call(size_of[i], KEYS[i]) end
 end
@@ -57,27 +62,26 @@ local function call_with(words, step, command, key)
   end
 end
 
--- How many tasks came to each block, or went.
+-- What is counted in `side`: field -> by how much it has changed.
 local moved = {}
-local function note_block(number, by)
-  local block = sub(number, 1, -4)
-  moved[block] = (moved[block] or 0) + by
-end
--- The same for numbers in a row.
-local function note_blocks(first, count)
+local function note_count(field, by) moved[field] = (moved[field] or 0) + by end
+
+-- How many tasks came to each block, or went: numbers in a row.
+local function note_blocks(first, count, sign)
   while count > 0 do
     local some = math.min(count, 1000 - first % 1000)
-    note_block(text_of(first), some)
+    note_count('#' .. sub(text_of(first), 1, -4), some * sign)
     first, count = first + some, count - some
   end
 end
-local function write_blocks()
-  for block, by in pairs(moved) do
-    local left = by ~= 0 and call('HINCRBY', side, '#' .. block, by)
-    if left and left <= 0 then
-      call('HDEL', side, '#' .. block)
-      call('ZREM', blocks, block)
-    elseif left == by then
+local function write_counts()
+  for field, by in pairs(moved) do
+    local left = by ~= 0 and call('HINCRBY', side, field, by)
+    local block = match(field, '^#(%d+)$')
+    if left == 0 or (block and left and left < 0) then
+      call('HDEL', side, field)
+      if block then call('ZREM', blocks, block) end
+    elseif block and left == by then
       call('ZADD', blocks, block, block)
     end
   end

@@ -7,6 +7,8 @@
 -- Atomic:  a script runs alone. It writes nothing, and looks at no more than two thousand numbers.
 -- include numbers.lua
 -- include task_keys.lua
+-- include task_pack.lua
+-- include task_parts.lua
 -- include task_record.lua
 -- include task_look.lua
 local after, most = ARGV[1], tonumber(ARGV[2])
@@ -18,6 +20,21 @@ local function without_payload(record)
   return aside == 'i' and sub(record, 1, -1 - bytes) or record
 end
 
+-- Records and holders of a block's tasks that are in packs, by number.
+local function packed_in(block)
+  local records, holders = {}, {}
+  local first, last = tonumber(block .. '000'), tonumber(block .. '999')
+  local list = call('ZRANGEBYSCORE', packs, text_of(first - most_in_pack), text_of(last))
+  for _, begins in ipairs(list) do
+    local pack, held = open_pack(call('HGET', tasks, begins)), call('HGET', where, begins)
+    for i = math.max(1, first - begins + 1), math.min(pack.count, last - begins + 1) do
+      local number = text_of(begins + i - 1)
+      records[number], holders[number] = record_in(pack, i), held and holder_in(held)
+    end
+  end
+  return records, holders
+end
+
 -- False: there are as many as were asked for.
 local function look_in(block)
   local numbers = {}
@@ -26,13 +43,16 @@ local function look_in(block)
     if number > after then numbers[#numbers + 1] = number end
   end
   if #numbers == 0 then return true end
+  local packed, held = packed_in(block)
   local records = call('HMGET', tasks, unpack(numbers))
   local holders = call('HMGET', where, unpack(numbers))
   for i, number in ipairs(numbers) do
-    local task = records[i] and look(number, records[i], holders[i])
+    local record, holder = packed[number] or records[i], holders[i]
+    if packed[number] then holder = held[number] end
+    local task = record and look(number, record, holder)
     if task then
       if #found == most then return false end
-      task[2] = without_payload(records[i])
+      task[2] = without_payload(record)
       found[#found + 1] = task
     end
     last = number

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Purpose: what is known of one task and what can become of it, for the scripts that change tasks;
---          they include it, after task_keys.lua.
+--          they include it, after task_parts.lua.
 --
 -- A record is "f payload_bytes w attempt returns s fence max_attempts timeout_ms keep_ms added_ms p
 -- u kind_bytes unique_bytes tell_bytes metadata_bytes\n" and then kind, unique key, who is told,
@@ -8,13 +8,12 @@
 -- the usual time, never tried, nothing at the side), else '*'. w: where the payload is, 'i' in here
 -- or 's' at the side. s: '!' if it must be alone, else '-'. p: priority - 1. u: how its key is
 -- unique, w, u, p or '-'.
-local where, claims, ends, answers, plain, results = unpack(KEYS, 12, 17)
-local usual_keep, told_attempts, most_returns, kept = 86400000, 10, 100, 1000
+local told_attempts, most_returns, kept = 10, 100, 1000
 local small_payload = 256  -- it may stay in the record of an ended task
 
 -- What the call is about: set before any of the functions below is called.
 local channel, queue
--- What came back to pending in this step: number -> kind.
+-- What came back to pending in this step: number -> {kind, how many from it on}.
 local returned = {}
 
 local function parse(record)
@@ -60,35 +59,55 @@ local function put_back(number, task, delay)
     local time = now_ms() + delay
     local first = is_first(time)
     call('ZADD', retry, text_of(time), place_of(number, task))
-    if first then returned.first = task.kind end
+    if first then returned.first = { kind = task.kind, count = 1 } end
     return 'r'
   end
   call('ZADD', ready, 0, place_of(number, task))
-  returned[number] = task.kind
+  returned[number] = { kind = task.kind, count = 1 }
   return 'p'
 end
 
--- Forgets tasks; those with '*' behind their numbers have something at the side.
+-- A whole pack back to those that wait, as it was but for the fence.
+local function put_back_pack(number, fence)
+  local pack = open_pack(call('HGET', tasks, number))
+  call('HSET', tasks, number,
+       text_with(pack.count, fence, pack.head, pack.lengths, pack.payloads))
+  call('HDEL', where, number)
+  note_count('#where', 1 - pack.count)
+  call('ZADD', ready, 0, place_of(number, pack) .. '=' .. pack.count)
+  returned[number] = { kind = pack.kind, count = pack.count }
+end
+
+-- Forgets tasks; those with '*' behind their numbers have something at the side, those with '=' are
+-- packs.
 local function remove(numbers)
-  local gone, aside = {}, {}
+  local gone, aside, unpacked = {}, {}, {}
   local block, count = sub(numbers[1], 1, 13), 0  -- of most numbers it is the same
   for i, each in ipairs(numbers) do
-    local number = each
-    if #each > 16 then
-      number = sub(each, 1, 16)
+    local number, mark = sub(each, 1, 16), sub(each, 17, 17)
+    if mark == '*' then
       for _, what in ipairs({ 'p', 'f', 'g', 'd' }) do aside[#aside + 1] = number .. what end
     end
     gone[i] = number
-    if sub(number, 1, 13) ~= block then
-      note_block(block .. '000', -count)
-      block, count = sub(number, 1, 13), 0
+    if mark == '=' then
+      local size = tonumber(sub(each, 18))
+      unpacked[#unpacked + 1] = number
+      note_count('#tasks', 1 - size)
+      note_count('#where', 1 - size)
+      note_blocks(tonumber(number), size, -1)
+    else
+      if sub(number, 1, 13) ~= block then
+        note_count('#' .. block, -count)
+        block, count = sub(number, 1, 13), 0
+      end
+      count = count + 1
     end
-    count = count + 1
   end
-  note_block(block .. '000', -count)
+  note_count('#' .. block, -count)
   call_with(gone, 1, 'HDEL', tasks)
   call_with(gone, 1, 'HDEL', where)
   call_with(aside, 1, 'HDEL', side)
+  call_with(unpacked, 1, 'ZREM', packs)
 end
 
 -- The end of a task, whose record counts all its attempts: state c, d or x.
@@ -155,26 +174,32 @@ local function forget_ended(count)
     call('ZREM', results, unpack(gone))
     for i = 1, #gone do gone[i] = gone[i] .. '*' end
   end
-  local surplus = math.min(call('LLEN', plain) - kept, most)
-  if surplus <= 0 then
-    -- The oldest whose time is over.
-    surplus = 0
-    local oldest = call('LRANGE', plain, 0, 0)[1]
+  local surplus, entries = call('LLEN', plain) - kept, 0
+  surplus = surplus + (call('HGET', side, '#plain') or 0) + (moved['#plain'] or 0)
+  local function drop(limit, is_over)
+    for _, each in ipairs(call('LRANGE', plain, 0, limit - 1)) do
+      local size = tonumber(match(each, '=(%d+)$') or 1)
+      if not is_over(each, size) then break end
+      if size > 1 then note_count('#plain', 1 - size) end
+      entries = entries + 1
+      gone[#gone + 1] = each
+    end
+  end
+  if surplus > 0 then
+    drop(math.min(surplus, most), function(_, size)
+      surplus = surplus - size
+      return surplus >= 0
+    end)
+  else
+    -- Those whose time is over.
     local function is_over(each)
       local till = match(call('HGET', where, match(each, '^%d+')) or '', '(%d+)$')
       return not till or tonumber(till) <= now_ms()
     end
-    if oldest and is_over(oldest) then
-      for _, each in ipairs(call('LRANGE', plain, 0, most - 1)) do
-        if not is_over(each) then break end
-        surplus = surplus + 1
-      end
-    end
+    local oldest = call('LINDEX', plain, 0)
+    if oldest and is_over(oldest) then drop(most, is_over) end
   end
-  if surplus > 0 then
-    for _, each in ipairs(call('LRANGE', plain, 0, surplus - 1)) do gone[#gone + 1] = each end
-    call('LTRIM', plain, surplus, -1)
-  end
+  if entries > 0 then call('LTRIM', plain, entries, -1) end
   if #gone > 0 then remove(gone) end
   local over = call('ZRANGEBYSCORE', periods, '-inf', text_of(now_ms()), 'LIMIT', 0, most)
   for _, key in ipairs(over) do

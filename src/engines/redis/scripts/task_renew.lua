@@ -7,10 +7,13 @@
 -- Atomic:  a script runs alone: owner and fence are compared in the step that writes.
 -- include numbers.lua
 -- include task_keys.lua
+-- include task_pack.lua
+-- include task_parts.lua
 -- include task_record.lua
 -- include task_claim.lua
 local answer, at = {}, 1
 local function note(owner, claim, number, text)
+  set_apart(number)
   local holder = call('HGET', where, number)
   if holder ~= owner and holder ~= owner .. '!' then return false end
   if call('HSET', side, number .. 'g', text) == 1 then
@@ -39,4 +42,5 @@ while at <= #ARGV do
   at = at + 4 + 2 * notes
 end
 write_claims()
+write_counts()
 return answer

@@ -23,10 +23,12 @@ local function lines_of(names)
   return lines
 end
 
--- The first of a line that was not taken; nothing: there is none.
-local function head_of(line, piece)
+-- The first of a line that was not taken; nothing: there is none. Reads few at first: they may be
+-- many tasks each.
+local function head_of(line, most)
   if not line.read or (line.at > #line.read and #line.read == line.piece) then
     local from = line.read and '(' .. line.read[#line.read] or '[' .. line.lane
+    local piece = math.min(most, line.read and 4 * line.piece or 8)
     line.read = call('ZRANGEBYLEX', ready, from, '(' .. line.lane .. ':', 'LIMIT', 0, piece)
     line.at, line.piece = 1, piece
   end
@@ -34,64 +36,97 @@ local function head_of(line, piece)
 end
 
 -- By priority, then number: the line whose first task is next.
-local function next_line(lines, piece)
+local function next_line(lines, most)
   local best, lowest
   for _, line in ipairs(lines) do
-    local head = head_of(line, piece)
+    local head = head_of(line, most)
     local place = head and sub(head, 3, 19)
     if head and (not best or place < lowest) then best, lowest = line, place end
   end
   return best
 end
 
--- Takes up to `want` tasks and `most_bytes` of payloads out of ready. A task that must be alone
--- comes alone. Result: numbers, records, and whether there are more.
+-- What a step takes out of ready.
+local taken = { count = 0, numbers = {}, counts = {}, records = {}, bytes = 0 }
+local function take_part(number, count, record)
+  local i = #taken.numbers + 1
+  taken.numbers[i], taken.counts[i], taken.records[i] = number, count, record
+  taken.count = taken.count + count
+end
+
+-- Tasks with records of their own: those of `some` that there is room for. Result: how many.
+local function take_each(some, most_bytes, never_full)
+  for i, record in ipairs(call('HMGET', tasks, unpack(some))) do
+    local size = (never_full and sub(record, 1, 1) == '.') and 0 or
+      tonumber(match(record, '^. (%d+)'))
+    if taken.count > 0 and taken.bytes + size > most_bytes then return i - 1 end
+    taken.bytes = taken.bytes + size
+    take_part(some[i], 1, record)
+  end
+  return #some
+end
+
+-- A pack, or its first tasks. Result: how many; none: it had to be broken up.
+local function take_pack(first, count, room, never_full)
+  local text = call('HGET', tasks, first)
+  if not never_full or room * 4 < count then
+    break_up(first, text)
+    return 0
+  end
+  if count > room then
+    divide(first, open_pack(text), { room, count - room }, false)
+    text, count = call('HGET', tasks, first), room
+  end
+  take_part(first, count, text)
+  return count
+end
+
+-- Takes up to `want` tasks and `most_bytes` of payloads. A task that must be alone comes alone.
+-- Result: whether there are more.
 local function take(names, want, most_bytes)
   local lines = lines_of(names)
-  local piece = #lines == 1 and want or math.max(8, math.ceil(want / math.max(#lines, 1)))
-  local numbers, records, gone, rests, bytes, more = {}, {}, {}, {}, 0, false
+  local gone, rests, more = {}, {}, false
   local never_full = want * 1024 <= most_bytes
-  while #numbers < want do
-    local line = next_line(lines, piece)
+  while taken.count < want do
+    local line = next_line(lines, want)
     if not line then break end
     local member = line.read[line.at]
-    local first, tail = sub(member, 4, 19), sub(member, 20)
-    local alone = tail == '!'
-    if alone and #numbers > 0 then
+    local place, first, mark = sub(member, 1, 3), sub(member, 4, 19), sub(member, 20, 20)
+    local alone = mark == '!'
+    if alone and taken.count > 0 then
       more = true
       break
     end
-    local count = tonumber(match(tail, '^%+(%d+)') or 1)
-    local some = { first }
-    for i = 1, math.min(count, want - #numbers) - 1 do some[i + 1] = text_of(first + i) end
-    local taken = 0
-    for i, record in ipairs(call('HMGET', tasks, unpack(some))) do
-      local size = (never_full and sub(record, 1, 1) == '.') and 0 or
-        tonumber(match(record, '^. (%d+)'))
-      if #numbers > 0 and bytes + size > most_bytes then
-        more = true
-        break
-      end
-      bytes, taken = bytes + size, i
-      numbers[#numbers + 1], records[#records + 1] = some[i], record
+    local count, room = tonumber(match(member, '[+=](%d+)$') or 1), want - taken.count
+    local some
+    if mark == '=' then
+      some = take_pack(first, count, room, never_full)
+      if some == 0 then line.read[line.at] = place .. first .. '+' .. count end
+    else
+      local names_of = { first }
+      for i = 1, math.min(count, room) - 1 do names_of[i + 1] = text_of(first + i) end
+      some = take_each(names_of, most_bytes, never_full)
+      more = some < #names_of
     end
-    if taken > 0 then gone[#gone + 1] = member end
-    if taken > 0 and taken < count then
-      local left = count - taken
+    if some > 0 then
+      gone[#gone + 1] = member
+      line.at = line.at + 1
+    end
+    if some > 0 and some < count then
+      local left = count - some
       rests[#rests + 1] = '0'
-      rests[#rests + 1] = sub(member, 1, 3) .. text_of(first + taken) ..
-        (left > 1 and '+' .. left or '')
+      rests[#rests + 1] = place .. text_of(first + some) ..
+        (left > 1 and (mark == '=' and '=' or '+') .. left or '')
     end
     if more then break end
-    line.at = line.at + 1
     if alone then
-      more = next_line(lines, piece) ~= nil
+      more = next_line(lines, want) ~= nil
       break
     end
   end
-  if #gone > 0 then call('ZREM', ready, unpack(gone)) end
-  if #rests > 0 then call('ZADD', ready, unpack(rests)) end
-  return numbers, records, more
+  call_with(gone, 1, 'ZREM', ready)
+  call_with(rests, 2, 'ZADD', ready)
+  return more
 end
 
 -- Moves what is due to its place among the pending; whether there may be more.
