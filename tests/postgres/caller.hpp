@@ -106,7 +106,11 @@ class PostgresCaller {
   /// The engine belongs to the loop of its environment.
   template <class T>
   T on_loop(asio::awaitable<T> work) {
-    return asio::co_spawn(env_.executor(), std::move(work), asio::use_future).get();
+    return begin_on_loop(std::move(work)).get();
+  }
+  template <class T>
+  std::future<T> begin_on_loop(asio::awaitable<T> work) {
+    return asio::co_spawn(env_.executor(), std::move(work), asio::use_future);
   }
 
  private:

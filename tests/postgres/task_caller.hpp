@@ -5,6 +5,7 @@
 #include "postgres/caller.hpp"
 
 #include <atomic>
+#include <future>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,11 +27,18 @@ class TaskCaller : public PostgresCaller {
   std::vector<Added> add_as(AddRequest request) {
     return on_loop(tasks().add(std::move(request), deadline()));
   }
+  std::vector<Added> add_tasks(AddRequest adding) {
+    return on_loop(tasks().add(std::move(adding), deadline()));
+  }
   [[nodiscard]] ClaimRequest asking(std::uint32_t want, Nanos ttl = 60s) {
     return {queue, owner(), want, ttl};
   }
   Claimed exchange(ClaimRequest request) {
     return on_loop(tasks().claim(std::move(request), deadline()));
+  }
+  /// Those that are begun one right after the other go to the server together.
+  std::future<Claimed> begin_exchange(ClaimRequest request) {
+    return begin_on_loop(tasks().claim(std::move(request), deadline()));
   }
   /// Finds nothing, and wants to hear of it when there is something.
   Claimed idle() {

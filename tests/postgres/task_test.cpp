@@ -183,6 +183,150 @@ TEST_F(PostgresTasks, ThroughAPoolerByTheClock) {
   EXPECT_EQ(pooled.exchange(request).fence, held.fence);
 }
 
+TEST_F(PostgresTasks, ExchangesOfManyQueuesShareCommitsAndEachHasItsOwnAnswer) {
+  constexpr std::size_t queues = 60;
+  std::vector<TaskId> added;
+  std::vector<Owner> owners;
+  std::vector<std::future<Claimed>> calls;
+  for (std::size_t i = 0; i < queues; ++i) {
+    auto const payload = fmt::format("of {}", i);
+    added.push_back(
+        caller_.add_tasks(AddRequest(fmt::format("q{}", i), {NewTask("job", payload)}))[0].id);
+  }
+  for (auto const& id : added) {
+    owners.push_back(caller_.owner());
+    calls.push_back(caller_.begin_exchange(ClaimRequest(id.queue(), owners.back(), 5, 60s)));
+  }
+  std::vector<Claimed> held;
+  for (auto& call : calls) held.push_back(call.get());
+  EXPECT_LT(std::stoul(in_schema("SELECT count(DISTINCT xmin::text) FROM {0}.task_claim")), queues);
+  calls.clear();
+  for (std::size_t i = 0; i < queues; ++i) {
+    ClaimRequest request(added[i].queue(), caller_.owner(), i % 2 == 0 ? 5 : 0, 60s);
+    request.answered = owners[i];
+    auto const wrong = i % 3 == 2;
+    request.finishes.emplace_back(added[i], owners[i],
+                                  Fence(held[i].fence.value() + (wrong ? 1000 : 0)),
+                                  i % 3 == 1 ? TaskOutcome::untouched : TaskOutcome::completed);
+    calls.push_back(caller_.begin_exchange(std::move(request)));
+  }
+  std::set<std::uint64_t> fences;
+  for (std::size_t i = 0; i < queues; ++i) {
+    ASSERT_EQ(held[i].tasks.size(), 1U) << i;
+    EXPECT_EQ(held[i].tasks[0].id, added[i]);
+    EXPECT_EQ(held[i].tasks[0].payload, fmt::format("of {}", i));
+    fences.insert(held[i].fence.value());
+    auto const done = calls[i].get();
+    ASSERT_EQ(done.finishes.size(), 1U) << i;
+    auto const& finish = done.finishes[0];
+    if (i % 3 == 2) {
+      EXPECT_FALSE(finish) << "with a fence that it does not have";
+    } else {
+      EXPECT_EQ(finish.value(), i % 3 == 0 ? TaskState::completed : TaskState::pending);
+    }
+    EXPECT_EQ(done.tasks.size(), i % 6 == 4 ? 1U : 0U) << i;
+  }
+  EXPECT_EQ(fences.size(), queues);
+}
+
+TEST_F(PostgresTasks, AnExchangeThatIsKeptWaitingKeepsNoOther) {
+  TaskCaller crowd(url("&application_name=crowd"));
+  auto const ask_elsewhere = [&] {
+    std::vector<std::future<Claimed>> calls;
+    for (int i = 0; i < 20; ++i) {
+      calls.push_back(
+          crowd.begin_exchange(ClaimRequest(fmt::format("other{}", i), crowd.owner(), 1, 60s)));
+    }
+    for (auto& call : calls) EXPECT_TRUE(call.get().tasks.empty());
+  };
+  ASSERT_TRUE(wait_until([&] {
+    ask_elsewhere();
+    return server().query(
+               "SELECT count(*) > 3 FROM pg_stat_activity WHERE application_name = 'crowd'") == "t";
+  })) << "as many connections as it may have";
+  crowd.add_tasks(1);
+  auto const first = crowd.asking(1);
+  auto const held = crowd.exchange(first);
+  std::jthread const keeper([this] {
+    try {
+      in_schema(
+          "SET application_name = 'keeper'; BEGIN; SELECT FROM {0}.task_claim WHERE fence > 0 "
+          "FOR UPDATE; SELECT pg_sleep(60); ROLLBACK");
+    } catch (std::runtime_error const&) {  // its end, below
+    }
+  });
+  ASSERT_TRUE(wait_until([&] {
+    return server().query(
+               "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'keeper' AND "
+               "wait_event = 'PgSleep'") == "1";
+  }));
+  auto kept = crowd.begin_exchange(completing(crowd, first.owner, held, 1));
+  ask_elsewhere();
+  EXPECT_NE(kept.wait_for(0s), std::future_status::ready);
+  server().query(
+      "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE application_name = 'keeper'");
+  EXPECT_EQ(kept.get().finishes.at(0).value(), TaskState::completed);
+}
+
+TEST_F(PostgresTasks, TasksThatDifferAreClaimedTogetherAndAsTheyWere) {
+  NewTask first("job", "a");
+  NewTask second("job", "b");
+  second.metadata = "trace=7";
+  NewTask third("job", "c");
+  third.max_attempts = 7;
+  AddRequest adding(TaskCaller::queue, {first, second, third});
+  NewTask urgent("other", "d");
+  urgent.priority = 1;
+  adding.tasks.push_back(urgent);
+  caller_.add_tasks(adding);
+  auto const held = caller_.exchange(caller_.asking(10));
+  ASSERT_EQ(held.tasks.size(), 4U);
+  EXPECT_EQ(held.tasks[0].payload, "d");
+  EXPECT_EQ(held.tasks[0].kind, "other");
+  EXPECT_EQ(held.tasks[0].priority, 1);
+  EXPECT_EQ(held.tasks[1].payload, "a");
+  EXPECT_EQ(held.tasks[2].metadata, "trace=7");
+  EXPECT_EQ(held.tasks[3].max_attempts, 7U);
+  EXPECT_EQ(held.tasks[1].max_attempts, 3U);
+}
+
+TEST_F(PostgresTasks, ATaskThatMustBeAloneIsAskedForAtOnceAfterOthers) {
+  caller_.add_tasks(3);
+  auto const lost = caller_.exchange(caller_.asking(2, 1s));
+  ASSERT_EQ(lost.tasks.size(), 2U);
+  // The third is before those that come back, which are suspects then.
+  in_schema("UPDATE {0}.task_ready SET number = 1");
+  ASSERT_TRUE(wait_until([&] {
+    caller_.exchange(caller_.asking(0));
+    return caller_.count().pending == 3;
+  }));
+  auto request = caller_.asking(10);
+  request.idle_for = 60s;
+  auto const one = caller_.exchange(request);
+  ASSERT_EQ(one.tasks.size(), 1U);
+  EXPECT_EQ(one.tasks[0].id.number(), 1U);
+  EXPECT_LE(one.ask_again, 100ms);
+  EXPECT_EQ(in_schema("SELECT count(*) FROM {0}.task_idle"), "0");
+  EXPECT_EQ(caller_.exchange(caller_.asking(10)).tasks.size(), 1U);
+  EXPECT_EQ(caller_.exchange(caller_.asking(10)).tasks.size(), 1U);
+}
+
+TEST_F(PostgresTasks, WhoTookManyHasTheirTablesCleaned) {
+  constexpr std::size_t many = 20'000;
+  auto const vacuums = [&] {
+    return in_schema(
+        "SELECT string_agg(vacuum_count::text, ' ' ORDER BY relname) FROM pg_stat_user_tables "
+        "WHERE schemaname = '{0}' AND relname IN ('task_claim', 'task_ready')");
+  };
+  EXPECT_EQ(vacuums(), "0 0");
+  for (int round = 0; round < 3; ++round) {
+    caller_.add_tasks(many);
+    EXPECT_EQ(drain(caller_, 1000).size(), many);
+  }
+  EXPECT_TRUE(wait_until([&] { return !vacuums().starts_with("0") && !vacuums().ends_with(" 0"); }))
+      << vacuums();
+}
+
 TEST_F(PostgresTasks, LittleIsKeptOfWhatIsDone) {
   for (int round = 0; round < 4; ++round) {
     caller_.add_tasks(5000);

@@ -30,6 +30,9 @@ namespace {
 
 constexpr std::chrono::seconds migration_patience{60};
 
+/// One connection, which is not kept for long: sweeps are seldom.
+constexpr PoolOptions sweeping{.max = 1, .min = 0, .idle = std::chrono::seconds(10)};
+
 /// The counter of fences must know whom it counts for.
 Pool::Greeting greeting(Place const& place, std::string const& instance) {
   Pool::Greeting greeting;
@@ -52,17 +55,19 @@ struct Parts {
   Parts(Env& of, Place const& place, std::string const& instance)
       : env(of),
         pool(of, place.settings, place.pool, greeting(place, instance)),
+        sweeps(of, place.settings, sweeping, Pool::Greeting()),
         signals(of, pool, place, instance) {
     if (place.read_at) reads.emplace(of, *place.read_at, place.pool, Pool::Greeting());
     leases.emplace(of, pool, reads ? *reads : pool, signals, place, instance);
     records.emplace(of, pool, place, instance);
-    tasks.emplace(of, pool, reads ? *reads : pool, signals, place, instance);
+    tasks.emplace(of, pool, reads ? *reads : pool, sweeps, signals, place, instance);
     if (place.syncguard) syncguard.emplace(of, pool, reads ? *reads : pool, place);
   }
   /// Calls under way end here, while all they use is there.
   ~Parts() {
     signals.close();
     if (reads) reads->close();
+    sweeps.close();
     pool.close();
     // What those calls' callers do about it is behind us with the next turn of the loop.
     asio::post(env.executor(), asio::use_future([] {})).wait();
@@ -72,6 +77,7 @@ struct Parts {
 
   Env& env;
   Pool pool;
+  Pool sweeps;
   std::optional<Pool> reads;
   PostgresSignalBus signals;
   std::optional<PostgresLeaseStore> leases;

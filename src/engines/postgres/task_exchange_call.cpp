@@ -18,7 +18,22 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
 /// Columns of the answer.
-enum Column { fence, tasks, bodies, answers, ask_again, others_idle, lanes, kinds, at };
+enum Column {
+  fence,
+  numbers,
+  same_lane,
+  same_priority,
+  same_max_attempts,
+  payloads,
+  tasks,
+  bodies,
+  answers,
+  ask_again,
+  others_idle,
+  lanes,
+  kinds,
+  at
+};
 
 /// Columns of a task's row (migrations/005).
 enum Field {
@@ -40,17 +55,17 @@ constexpr int lost = -1;
 using Kinds = std::map<std::int64_t, std::string_view>;
 using Bodies = std::map<std::int64_t, std::string_view>;
 
-Kinds kinds_in(Answer const& answer) {
+Kinds kinds_in(Answer const& answer, int row) {
   Kinds found;
-  auto const ids = integers_of(answer.text(0, Column::lanes));
-  auto const names = elements_of(answer.text(0, Column::kinds));
+  auto const ids = integers_of(answer.text(row, Column::lanes));
+  auto const names = elements_of(answer.text(row, Column::kinds));
   for (std::size_t i = 0; i < ids.size(); ++i) found.emplace(ids[i], text_of(names.at(i)));
   return found;
 }
 
-Bodies bodies_in(Answer const& answer) {
+Bodies bodies_in(Answer const& answer, int row) {
   Bodies found;
-  for (auto const& element : elements_of(answer.text(0, Column::bodies))) {
+  for (auto const& element : elements_of(answer.text(row, Column::bodies))) {
     auto const fields = columns_of(text_of(element));
     found.emplace(integer_of(fields.at(body_number)), text_of(fields.at(body_payload)));
   }
@@ -73,25 +88,143 @@ Task task_of(std::vector<BinaryValue> const& fields, std::string const& queue, K
   return task;
 }
 
-/// Each once, in their order: who asks for the same kinds is the same to the server.
-std::vector<std::string> normal(std::vector<std::string> kinds) {
-  std::ranges::sort(kinds);
-  auto const rest = std::ranges::unique(kinds);
-  kinds.erase(rest.begin(), rest.end());
-  return kinds;
+/// Tasks that differ in numbers and payloads only.
+void add_alike(Answer const& answer, int row, std::string const& queue, Kinds const& kinds,
+               ExchangeResult& result) {
+  auto const ids = elements_of(answer.text(row, Column::numbers));
+  auto const contents = elements_of(answer.text(row, Column::payloads));
+  auto const of_lane = answer.integer(row, Column::same_lane);
+  Task task;
+  task.kind = kinds.at(of_lane);
+  task.priority = static_cast<std::int32_t>(answer.integer(row, Column::same_priority));
+  task.attempt = 1;
+  task.max_attempts = static_cast<std::uint32_t>(answer.integer(row, Column::same_max_attempts));
+  auto& found = result.claimed.tasks;
+  found.reserve(ids.size());
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    auto& one = found.emplace_back(task);
+    one.id = TaskId(queue, static_cast<std::uint64_t>(integer_of(ids[i])));
+    one.payload = text_of(contents.at(i));
+  }
+  result.seen.numbers[{static_cast<std::int32_t>(of_lane), task.priority}] = integer_of(ids.back());
 }
 
-std::vector<std::string> texts_of(std::vector<Owner> const& owners) {
-  std::vector<std::string> texts;
-  for (auto const& owner : owners) texts.push_back(owner.text());
-  return texts;
+void add_different(Answer const& answer, int row, std::string const& queue, Kinds const& kinds,
+                   ExchangeResult& result) {
+  auto const contents = bodies_in(answer, row);
+  auto& found = result.claimed.tasks;
+  for (auto const& element : elements_of(answer.text(row, Column::tasks))) {
+    auto const fields = columns_of(text_of(element));
+    found.push_back(task_of(fields, queue, kinds, contents));
+    if (flag_of(fields.at(suspect))) continue;
+    auto& mark = result.seen.numbers[{static_cast<std::int32_t>(integer_of(fields.at(lane))),
+                                      found.back().priority}];
+    mark = std::max(mark, integer_of(fields.at(number)));
+  }
+  std::ranges::sort(found, {},
+                    [](Task const& task) { return std::pair(task.priority, task.id.number()); });
+}
+
+/// What is handed in, of all exchanges: claims, and their tasks.
+class Finishes {
+ public:
+  void add(ExchangeCall const& call) {
+    TaskFinish const* before = nullptr;
+    claims_of_.push_back(0);
+    for (auto const at : call.order()) {
+      auto const& finish = call.request().finishes[at];
+      if (before == nullptr || before->owner != finish.owner || before->fence != finish.fence) {
+        owners_.push_back(finish.owner.text());
+        fences_.push_back(static_cast<std::int64_t>(finish.fence.value()));
+        counts_.push_back(0);
+        ++claims_of_.back();
+      }
+      before = &finish;
+      ++counts_.back();
+      numbers_.push_back(static_cast<std::int64_t>(finish.task.number()));
+      outcomes_.push_back(static_cast<std::int32_t>(finish.outcome));
+      delays_.push_back(to_us(finish.delay));
+      texts_.push_back(finish.text);
+      plain_ = plain_ && finish.outcome == TaskOutcome::completed && finish.text.empty();
+    }
+  }
+
+  void add_to(Parameters& parameters) const {
+    parameters.add(claims_of_).add(owners_).add(fences_).add(counts_).add(numbers_);
+    if (plain_) {
+      parameters.add_null().add_null().add_null();
+    } else {
+      parameters.add(outcomes_).add(delays_).add_bytes(texts_);
+    }
+  }
+
+ private:
+  std::vector<std::int32_t> claims_of_;  ///< each exchange
+  std::vector<std::string> owners_;
+  std::vector<std::int64_t> fences_;
+  std::vector<std::int32_t> counts_;
+  std::vector<std::int64_t> numbers_;
+  std::vector<std::int32_t> outcomes_;
+  std::vector<std::int64_t> delays_;
+  std::vector<std::string_view> texts_;
+  bool plain_ = true;
+};
+
+class Marks {
+ public:
+  void add(TaskMarks const& marks) {
+    counts_.push_back(static_cast<std::int32_t>(marks.numbers.size()));
+    for (auto const& [place, number] : marks.numbers) {
+      lanes_.push_back(place.first);
+      priorities_.push_back(place.second);
+      numbers_.push_back(number);
+    }
+  }
+  void add_to(Parameters& parameters) const {
+    parameters.add(counts_).add(lanes_).add(priorities_).add(numbers_);
+  }
+
+ private:
+  std::vector<std::int32_t> counts_;
+  std::vector<std::int32_t> lanes_;
+  std::vector<std::int32_t> priorities_;
+  std::vector<std::int64_t> numbers_;
+};
+
+/// Texts of which each exchange has some.
+class Texts {
+ public:
+  void add(std::vector<std::string> const& some) {
+    counts_.push_back(static_cast<std::int32_t>(some.size()));
+    all_.insert(all_.end(), some.begin(), some.end());
+  }
+  void add(std::vector<Owner> const& some) {
+    counts_.push_back(static_cast<std::int32_t>(some.size()));
+    for (auto const& owner : some) all_.push_back(owner.text());
+  }
+  void add_to(Parameters& parameters) const { parameters.add(counts_).add(all_); }
+
+ private:
+  std::vector<std::int32_t> counts_;
+  std::vector<std::string> all_;
+};
+
+/// An entry per exchange, made of it.
+template <class Make>
+auto each(std::vector<SharedExchange> const& calls, Make make) {
+  std::vector<decltype(make(*calls.front()))> made;
+  made.reserve(calls.size());
+  for (auto const& call : calls) made.push_back(make(*call));
+  return made;
 }
 
 }  // namespace
 
-ExchangeCall::ExchangeCall(ClaimRequest request)
-    : request_(std::move(request)), order_(request_.finishes.size()) {
-  request_.kinds = normal(std::move(request_.kinds));
+ExchangeCall::ExchangeCall(ClaimRequest request, Hearing hearing, TaskMarks marks)
+    : request_(std::move(request)),
+      hearing_(hearing),
+      marks_(std::move(marks)),
+      order_(request_.finishes.size()) {
   std::ranges::sort(request_.give_back);
   std::iota(order_.begin(), order_.end(), std::size_t{0});
   std::ranges::sort(order_, {}, [this](std::size_t at) {
@@ -100,63 +233,45 @@ ExchangeCall::ExchangeCall(ClaimRequest request)
   });
 }
 
-void ExchangeCall::add_finishes(Parameters& parameters) const {
-  std::vector<std::string> owners;
-  std::vector<std::int64_t> fences;
-  std::vector<std::int32_t> counts;
-  std::vector<std::int64_t> numbers;
-  std::vector<std::int32_t> outcomes;
-  std::vector<std::int64_t> delays;
-  std::vector<std::string_view> texts;
-  TaskFinish const* last = nullptr;
-  bool plain = true;
-  for (auto const at : order_) {
-    auto const& finish = request_.finishes[at];
-    if (last == nullptr || last->owner != finish.owner || last->fence != finish.fence) {
-      owners.push_back(finish.owner.text());
-      fences.push_back(static_cast<std::int64_t>(finish.fence.value()));
-      counts.push_back(0);
-    }
-    last = &finish;
-    ++counts.back();
-    numbers.push_back(static_cast<std::int64_t>(finish.task.number()));
-    outcomes.push_back(static_cast<std::int32_t>(finish.outcome));
-    delays.push_back(to_us(finish.delay));
-    texts.push_back(finish.text);
-    plain = plain && finish.outcome == TaskOutcome::completed && finish.text.empty();
-  }
-  parameters.add(owners).add(fences).add(counts).add(numbers);
-  if (plain) {
-    parameters.add_null().add_null().add_null();
-  } else {
-    parameters.add(outcomes).add(delays).add_bytes(texts);
-  }
-}
-
-Parameters ExchangeCall::parameters(std::string const& instance, std::int32_t patience_ms,
-                                    TaskMarks const& marks, Hearing hearing) const {
+Parameters exchange_parameters(std::string const& instance, std::int32_t patience_ms,
+                               std::vector<SharedExchange> const& calls) {
+  using Call = ExchangeCall;
   Parameters parameters;
-  parameters.add(instance).add(patience_ms).add(request_.queue).add(request_.owner.text());
-  parameters.add(static_cast<std::int32_t>(request_.want)).add(to_us(request_.ttl));
-  parameters.add(request_.kinds).add(static_cast<std::int64_t>(request_.max_bytes));
-  parameters.add(to_us(request_.idle_for)).add(hearing.hears).add(hearing.present);
-  parameters.add(request_.worker).add(request_.answered.text()).add(texts_of(request_.give_back));
-  add_finishes(parameters);
-  std::vector<std::int32_t> lanes;
-  std::vector<std::int32_t> priorities;
-  std::vector<std::int64_t> numbers;
-  for (auto const& [place, number] : marks.numbers) {
-    lanes.push_back(place.first);
-    priorities.push_back(place.second);
-    numbers.push_back(number);
+  parameters.add(instance).add(patience_ms);
+  parameters.add(each(calls, [](Call const& call) { return call.request().queue; }));
+  parameters.add(each(calls, [](Call const& call) { return call.request().owner.text(); }));
+  parameters.add(
+      each(calls, [](Call const& call) { return static_cast<std::int32_t>(call.request().want); }));
+  parameters.add(each(calls, [](Call const& call) { return to_us(call.request().ttl); }));
+  parameters.add(each(
+      calls, [](Call const& call) { return static_cast<std::int64_t>(call.request().max_bytes); }));
+  parameters.add(each(calls, [](Call const& call) { return to_us(call.request().idle_for); }));
+  parameters.add(each(calls, [](Call const& call) { return call.hearing().hears; }));
+  parameters.add(each(calls, [](Call const& call) { return call.hearing().present; }));
+  parameters.add(each(calls, [](Call const& call) { return call.request().worker; }));
+  parameters.add(each(calls, [](Call const& call) { return call.request().answered.text(); }));
+  parameters.add(each(calls, [](Call const& call) { return call.marks().since_us; }));
+  Texts kinds;
+  Texts back;
+  Finishes finishes;
+  Marks marks;
+  for (auto const& call : calls) {
+    kinds.add(call->request().kinds);
+    back.add(call->request().give_back);
+    finishes.add(*call);
+    marks.add(call->marks());
   }
-  parameters.add(lanes).add(priorities).add(numbers).add(marks.since_us);
+  kinds.add_to(parameters);
+  back.add_to(parameters);
+  finishes.add_to(parameters);
+  marks.add_to(parameters);
   return parameters;
 }
 
-std::vector<std::expected<TaskState, Lost>> ExchangeCall::finishes_in(Answer const& answer) const {
+std::vector<std::expected<TaskState, Lost>> ExchangeCall::finishes_in(Answer const& answer,
+                                                                      int row) const {
   std::vector<std::expected<TaskState, Lost>> finishes(order_.size(), TaskState::completed);
-  auto const states = integers_of(answer.text(0, Column::answers));
+  auto const states = integers_of(answer.text(row, Column::answers));
   for (std::size_t i = 0; i < states.size(); ++i) {
     auto& finish = finishes.at(order_.at(i));
     if (states[i] == lost) {
@@ -168,26 +283,21 @@ std::vector<std::expected<TaskState, Lost>> ExchangeCall::finishes_in(Answer con
   return finishes;
 }
 
-Claimed ExchangeCall::claimed_in(Answer const& answer, TaskMarks& seen) const {
-  Claimed claimed;
-  claimed.fence = Fence(static_cast<std::uint64_t>(answer.integer(0, Column::fence)));
-  auto const kinds = kinds_in(answer);
-  auto const bodies = bodies_in(answer);
-  for (auto const& element : elements_of(answer.text(0, Column::tasks))) {
-    auto const fields = columns_of(text_of(element));
-    claimed.tasks.push_back(task_of(fields, request_.queue, kinds, bodies));
-    if (flag_of(fields.at(suspect))) continue;
-    auto& mark = seen.numbers[{static_cast<std::int32_t>(integer_of(fields.at(lane))),
-                               claimed.tasks.back().priority}];
-    mark = std::max(mark, integer_of(fields.at(number)));
+ExchangeResult ExchangeCall::result_in(Answer const& answer, int row) const {
+  ExchangeResult result;
+  auto& claimed = result.claimed;
+  claimed.fence = Fence(static_cast<std::uint64_t>(answer.integer(row, Column::fence)));
+  auto const known = kinds_in(answer, row);
+  if (answer.integer(row, Column::same_lane) != 0) {
+    add_alike(answer, row, request_.queue, known, result);
+  } else {
+    add_different(answer, row, request_.queue, known, result);
   }
-  seen.since_us = answer.integer(0, Column::at);
-  std::ranges::sort(claimed.tasks, {},
-                    [](Task const& task) { return std::pair(task.priority, task.id.number()); });
-  claimed.finishes = finishes_in(answer);
-  claimed.ask_again = microseconds(answer.integer(0, Column::ask_again));
-  claimed.others_idle = answer.flag(0, Column::others_idle);
-  return claimed;
+  result.seen.since_us = answer.integer(row, Column::at);
+  claimed.finishes = finishes_in(answer, row);
+  claimed.ask_again = microseconds(answer.integer(row, Column::ask_again));
+  claimed.others_idle = answer.flag(row, Column::others_idle);
+  return result;
 }
 
 }  // namespace holt::postgres

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// One exchange as a statement, and its answer. Tasks are handed in claim by claim, by number, as
-// the server keeps them; the answers come back in the order in which the caller told them.
+// Exchanges as a statement, and its answer. Tasks are handed in claim by claim, by number, as the
+// server keeps them; the answers come back in the order in which the caller told them.
 
 #include "contracts/task_store.hpp"
 #include "engines/postgres/answer.hpp"
 #include "engines/postgres/parameters.hpp"
 #include "engines/postgres/task_marks.hpp"
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -19,23 +20,37 @@ struct Hearing {
   bool present = false;  ///< its connection shows that it lives
 };
 
+/// What an exchange gave, and how far it has got.
+struct ExchangeResult {
+  Claimed claimed;
+  TaskMarks seen;
+};
+
 class ExchangeCall {
  public:
-  explicit ExchangeCall(ClaimRequest request);
+  ExchangeCall(ClaimRequest request, Hearing hearing, TaskMarks marks);
 
   [[nodiscard]] ClaimRequest const& request() const { return request_; }
-  /// Those of sql/task_exchange.sql.
-  [[nodiscard]] Parameters parameters(std::string const& instance, std::int32_t patience_ms,
-                                      TaskMarks const& marks, Hearing hearing) const;
-  /// How far it has got goes to `seen`.
-  [[nodiscard]] Claimed claimed_in(Answer const& answer, TaskMarks& seen) const;
+  [[nodiscard]] Hearing hearing() const { return hearing_; }
+  [[nodiscard]] TaskMarks const& marks() const { return marks_; }
+  /// Of the finishes, as the server wants them.
+  [[nodiscard]] std::vector<std::size_t> const& order() const { return order_; }
+  [[nodiscard]] ExchangeResult result_in(Answer const& answer, int row) const;
 
  private:
-  void add_finishes(Parameters& parameters) const;
-  [[nodiscard]] std::vector<std::expected<TaskState, Lost>> finishes_in(Answer const& answer) const;
+  [[nodiscard]] std::vector<std::expected<TaskState, Lost>> finishes_in(Answer const& answer,
+                                                                        int row) const;
 
   ClaimRequest request_;
-  std::vector<std::size_t> order_;  ///< of the finishes
+  Hearing hearing_;
+  TaskMarks marks_;
+  std::vector<std::size_t> order_;
 };
+/// Others may send it again, alone.
+using SharedExchange = std::shared_ptr<ExchangeCall const>;
+
+/// Those of sql/task_exchange.sql; the calls are in the order of their queues and owners.
+[[nodiscard]] Parameters exchange_parameters(std::string const& instance, std::int32_t patience_ms,
+                                             std::vector<SharedExchange> const& calls);
 
 }  // namespace holt::postgres

@@ -23,8 +23,15 @@ struct TaskMarks {
 
   std::map<std::pair<std::int32_t, std::int32_t>, std::int64_t> numbers;  ///< lane and priority
   std::int64_t since_us = 0;
-  Instant until;  ///< dropped then
+  Instant until;        ///< dropped then
+  std::size_t got = 0;  ///< how many tasks came the last time
 
+  /// The next claim looks everywhere.
+  void drop() {
+    numbers.clear();
+    since_us = 0;
+    until = Instant();
+  }
   /// What one claim has seen after another: both ends move on only.
   void move_on(TaskMarks const& seen) {
     since_us = std::max(since_us, seen.since_us);

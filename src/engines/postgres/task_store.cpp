@@ -28,6 +28,11 @@ constexpr std::size_t weight_of_call = 15;
 constexpr std::size_t weight_per_statement = 1024;
 /// Statements with small adds at a time: more would each have fewer, and cost more in all.
 constexpr int adds_at_once = 2;
+/// Exchanges that share a statement have so many tasks together, about, and are not many more.
+constexpr std::size_t tasks_per_exchange_statement = 1000;
+constexpr std::size_t weight_of_exchange = 10;
+/// More statements at a time would each have fewer exchanges, and keep all connections busy.
+constexpr int exchanges_at_once = 3;
 constexpr std::size_t most_places = 4096;  ///< whose marks are remembered
 
 Statement of_function(std::string_view text, Place const& place) {
@@ -35,6 +40,12 @@ Statement of_function(std::string_view text, Place const& place) {
 }
 
 std::size_t weight_of(AddRequest const& request) { return weight_of_call + request.tasks.size(); }
+
+/// What is wanted comes, but not much more than the last time: most who ask get nothing.
+std::size_t exchange_weight(SharedExchange const& call) {
+  auto const expected = std::min<std::size_t>(call->request().want, 2 * call->marks().got);
+  return weight_of_exchange + call->request().finishes.size() + expected;
+}
 
 void check_text(std::string_view what, std::string_view text) {
   if (is_text(text)) return;
@@ -45,6 +56,14 @@ bool is_small(AddRequest const& request) {
   std::size_t bytes = 0;
   for (auto const& task : request.tasks) bytes += task.payload.size() + task.metadata.size();
   return request.tasks.size() <= small_add && bytes <= small_add_bytes;
+}
+
+/// Each once, in their order: who asks for the same kinds is the same to the server.
+std::vector<std::string> normal(std::vector<std::string> kinds) {
+  std::ranges::sort(kinds);
+  auto const rest = std::ranges::unique(kinds);
+  kinds.erase(rest.begin(), rest.end());
+  return kinds;
 }
 
 /// Whose marks are one.
@@ -88,8 +107,9 @@ std::expected<RenewedClaim, Lost> renewal_of(Answer const& answer, int row,
 
 }  // namespace
 
-PostgresTaskStore::PostgresTaskStore(Env& env, Pool& pool, Pool& reads, PostgresSignalBus& signals,
-                                     Place const& place, std::string instance)
+PostgresTaskStore::PostgresTaskStore(Env& env, Pool& pool, Pool& reads, Pool& sweeps,
+                                     PostgresSignalBus& signals, Place const& place,
+                                     std::string instance)
     : env_(env),
       pool_(pool),
       reads_(reads),
@@ -102,10 +122,15 @@ PostgresTaskStore::PostgresTaskStore(Env& env, Pool& pool, Pool& reads, Postgres
       cancel_(of_function(sql::task_cancel, place)),
       look_(of_function(sql::task_look, place)),
       count_(of_function(sql::task_count, place)),
+      sweeper_(env, sweeps, place),
       adds_(env, "add", weight_per_statement, adds_at_once, weight_of,
             [this](std::vector<AddRequest> requests, Instant deadline) {
               return add_all(std::move(requests), deadline);
-            }) {}
+            }),
+      exchanges_(env, "claim", tasks_per_exchange_statement, exchanges_at_once, exchange_weight,
+                 [this](std::vector<SharedExchange> calls, Instant deadline) {
+                   return exchange_all(std::move(calls), deadline);
+                 }) {}
 
 /// As of leases: not long on the cost of others.
 std::int32_t PostgresTaskStore::patience(Instant deadline, std::size_t together) const {
@@ -199,43 +224,68 @@ asio::awaitable<Hearing> PostgresTaskStore::hearing_of(ClaimRequest const& reque
 asio::awaitable<Claimed> PostgresTaskStore::claim(ClaimRequest request, Instant deadline) {
   check_claim(request);
   check_text("a worker's name", request.worker);
-  ExchangeCall const call(std::move(request));
-  Hearing const hearing = co_await hearing_of(call.request(), deadline);
-  auto const place = place_of(call.request());
-  auto parameters = call.parameters(instance_, patience(deadline), marks_for(place), hearing);
+  request.kinds = normal(std::move(request.kinds));
+  Hearing const hearing = co_await hearing_of(request, deadline);
+  auto const place = place_of(request);
+  auto const call =
+      std::make_shared<ExchangeCall const>(std::move(request), hearing, marks_for(place));
+  ExchangeResult result = co_await exchanges_.call(call, deadline);
+  remember(place, call->request(), result);
+  auto const got = result.claimed.tasks.size();
+  sweeper_.taken(got, got < call->request().want);
+  co_return std::move(result.claimed);
+}
+
+/// In an order that all clients keep, so that nobody waits for one who waits for it.
+asio::awaitable<std::vector<ExchangeResult>> PostgresTaskStore::exchange_all(
+    std::vector<SharedExchange> calls, Instant deadline) {
+  std::vector<std::size_t> order(calls.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, {}, [&](std::size_t at) {
+    auto const& request = calls[at]->request();
+    return std::pair(std::string_view(request.queue), std::string_view(request.owner.text()));
+  });
+  std::vector<SharedExchange> sorted;
+  for (auto const at : order) sorted.push_back(calls[at]);
+  auto parameters = exchange_parameters(instance_, patience(deadline, calls.size()), sorted);
   Answer const answer =
       co_await pool_.call(exchange_, std::move(parameters), Effect::writes, "claim", deadline);
-  TaskMarks seen;
-  auto claimed = call.claimed_in(answer, seen);
-  remember(place, call.request(), claimed, seen);
-  co_return claimed;
+  std::vector<ExchangeResult> results(calls.size());
+  for (std::size_t row = 0; row < order.size(); ++row) {
+    results[order[row]] = sorted[row]->result_in(answer, static_cast<int>(row));
+  }
+  co_return results;
 }
 
 TaskMarks PostgresTaskStore::marks_for(std::string const& place) {
   if (marks_.size() > most_places) marks_.clear();
   auto& marks = marks_[place];
   if (env_.now() >= marks.until) {
-    marks = TaskMarks();
+    marks.drop();
     marks.until = env_.now() + TaskMarks::lifetime;
   }
   return marks;
 }
 
 void PostgresTaskStore::remember(std::string const& place, ClaimRequest const& request,
-                                 Claimed const& claimed, TaskMarks const& seen) {
+                                 ExchangeResult const& result) {
   auto const completed = [](std::expected<TaskState, Lost> const& finish) {
     return finish && *finish == TaskState::completed;
   };
+  auto const& claimed = result.claimed;
   bool const came_back =
       !request.give_back.empty() || !std::ranges::all_of(claimed.finishes, completed);
+  if (request.want > 0) marks_[place].got = claimed.tasks.size();
   if (came_back || (request.want > 0 && claimed.tasks.size() < request.want)) {
-    // Of this queue for other kinds, too.
-    std::erase_if(marks_, [&](auto const& one) {
-      return one.first == place || one.first == request.queue ||
-             one.first.starts_with(request.queue + '\n');
-    });
+    // Of this queue for other kinds, too: they stand together.
+    for (auto one = marks_.lower_bound(request.queue);
+         one != marks_.end() &&
+         (one->first == request.queue || one->first.starts_with(request.queue + '\n'));
+         ++one) {
+      one->second.drop();
+    }
   } else if (request.want > 0) {
-    marks_[place].move_on(seen);
+    marks_[place].move_on(result.seen);
   }
 }
 

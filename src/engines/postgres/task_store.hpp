@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // TaskStore on PostgreSQL: each call is one statement that calls a function (migrations/005 to
-// 008); small adds of many callers share one. docs/adr/0020-task-queue.md. On Env::executor().
+// 009); small adds of many callers share one, and so do exchanges. docs/adr/0020-task-queue.md. On
+// Env::executor().
 
 #include "contracts/task_store.hpp"
 #include "engines/postgres/batch.hpp"
@@ -10,6 +11,7 @@
 #include "engines/postgres/signal_bus.hpp"
 #include "engines/postgres/task_exchange_call.hpp"
 #include "engines/postgres/task_marks.hpp"
+#include "engines/postgres/task_sweeper.hpp"
 
 #include <map>
 #include <string>
@@ -19,8 +21,8 @@ namespace holt::postgres {
 
 class PostgresTaskStore final : public TaskStore {
  public:
-  /// `reads` may be the pool itself: for listings and counts alone.
-  PostgresTaskStore(Env& env, Pool& pool, Pool& reads, PostgresSignalBus& signals,
+  /// `reads` may be the pool itself: for listings and counts alone. `sweeps` has one connection.
+  PostgresTaskStore(Env& env, Pool& pool, Pool& reads, Pool& sweeps, PostgresSignalBus& signals,
                     Place const& place, std::string instance);
 
   asio::awaitable<std::vector<Added>> add(AddRequest request, Instant deadline) override;
@@ -42,8 +44,10 @@ class PostgresTaskStore final : public TaskStore {
                                                          Instant deadline);
   asio::awaitable<Hearing> hearing_of(ClaimRequest const& request, Instant deadline);
   TaskMarks marks_for(std::string const& place);
-  void remember(std::string const& place, ClaimRequest const& request, Claimed const& claimed,
-                TaskMarks const& seen);
+  asio::awaitable<std::vector<ExchangeResult>> exchange_all(std::vector<SharedExchange> calls,
+                                                            Instant deadline);
+  void remember(std::string const& place, ClaimRequest const& request,
+                ExchangeResult const& result);
   [[nodiscard]] std::int32_t patience(Instant deadline, std::size_t together = 1) const;
 
   Env& env_;
@@ -59,7 +63,9 @@ class PostgresTaskStore final : public TaskStore {
   Statement const look_;
   Statement const count_;
   std::map<std::string, TaskMarks> marks_;  ///< by queue and kinds
+  TaskSweeper sweeper_;
   Batch<AddRequest, AddedTasks> adds_;
+  Batch<SharedExchange, ExchangeResult> exchanges_;
 };
 
 }  // namespace holt::postgres

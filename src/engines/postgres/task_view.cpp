@@ -14,7 +14,7 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::system_clock;
 
-/// Columns of look_at_tasks (migrations/008).
+/// Columns of look_at_tasks (migrations/009).
 enum Column {
   number,
   state,

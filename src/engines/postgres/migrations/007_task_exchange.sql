@@ -44,12 +44,36 @@ BEGIN
           _task, _result);
 END $$;
 
+-- Tasks that differ in numbers, times and payloads only.
+CREATE FUNCTION "@schema@".alike_tasks(
+  _lane integer, _priority smallint, _max_attempts smallint, _numbers bigint[],
+  _added_at timestamptz[], _payloads bytea[]) RETURNS SETOF "@schema@".task_ready
+LANGUAGE sql STABLE AS $$
+  SELECT n.number, n.added_at, _lane, octet_length(n.payload), _priority, 0::smallint,
+         _max_attempts, 0::smallint, false, NULL::smallint, NULL::bigint, NULL::bigint, NULL::text,
+         NULL::text, NULL::bytea, NULL::bytea, NULL::"@schema@".task_attempt[], n.payload
+  FROM unnest(_numbers, _added_at, _payloads) AS n (number, added_at, payload)
+$$;
+
+-- The tasks that a claim was made of.
+CREATE FUNCTION "@schema@".tasks_in(_claim "@schema@".task_claim)
+RETURNS SETOF "@schema@".task_ready LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  IF _claim.lane IS NULL THEN
+    RETURN QUERY SELECT t.* FROM unnest(_claim.tasks) AS t;
+  ELSE
+    RETURN QUERY SELECT t.* FROM "@schema@".alike_tasks(
+      _claim.lane, _claim.priority, _claim.max_attempts, _claim.numbers, _claim.added_at,
+      _claim.payloads) AS t;
+  END IF;
+END $$;
+
 -- What a claim still has.
 CREATE FUNCTION "@schema@".in_claim(_claim "@schema@".task_claim)
-RETURNS TABLE (task "@schema@".task_ready, progress bytea) LANGUAGE sql AS $$
+RETURNS TABLE (task "@schema@".task_ready, progress bytea) LANGUAGE sql STABLE AS $$
   SELECT t, n.progress
   FROM unnest(_claim.numbers, _claim.done, _claim.progress) AS n (number, done, progress)
-  JOIN unnest(_claim.tasks) AS t ON t.number = n.number
+  JOIN "@schema@".tasks_in(_claim) AS t ON t.number = n.number
   WHERE coalesce(n.done, 0) = 0
 $$;
 
@@ -126,7 +150,8 @@ BEGIN
   IF NOT 3 = ANY (answers) THEN RETURN; END IF;
   _head := _claim;
   _head.numbers := '{}';
-  _head.tasks := '{}';
+  _head.tasks := NULL;
+  _head.payloads := NULL;
   FOR _one IN
     SELECT g.place, g.outcome, g.delay_us, g.text, h.task, h.progress
     FROM unnest(_numbers, _outcomes, _delays_us, _texts) WITH ORDINALITY
@@ -196,7 +221,8 @@ BEGIN
     WHERE c.queue = _queue AND c.done_at IS NULL AND c.ends_at > _since AND c.ends_at <= _now
     ORDER BY c.ends_at LIMIT 16 FOR UPDATE SKIP LOCKED LOOP
     _head := _claim;
-    _head.tasks := '{}';
+    _head.tasks := NULL;
+    _head.payloads := NULL;
     FOR _one IN SELECT h.* FROM "@schema@".in_claim(_claim) AS h LOOP
       IF _one.progress IS NOT NULL THEN _one.task.progress := _one.progress; END IF;
       IF cardinality(_claim.numbers) > 1 THEN _one.task.suspect := true; END IF;
@@ -233,65 +259,196 @@ BEGIN
   RETURN FOUND;
 END $$;
 
+-- Tasks on their way into a claim, as its row has them. cut: there was more, which did not fit.
+CREATE TYPE "@schema@".task_batch AS (
+  numbers      bigint[],
+  lane         integer,
+  priority     smallint,
+  max_attempts smallint,
+  added_at     timestamptz[],
+  payloads     bytea[],
+  tasks        "@schema@".task_ready[],
+  plain        boolean,
+  cut          boolean
+);
+
+-- Both, in the order of their numbers; the second one says whether there was more.
+CREATE FUNCTION "@schema@".join_batches(_one "@schema@".task_batch, _other "@schema@".task_batch)
+RETURNS "@schema@".task_batch LANGUAGE plpgsql AS $$
+DECLARE
+  _both "@schema@".task_batch;
+BEGIN
+  IF _one.numbers = '{}' THEN RETURN _other; END IF;
+  IF _other.numbers = '{}' THEN
+    _one.cut := _other.cut;
+    RETURN _one;
+  END IF;
+  SELECT array_agg(t.number ORDER BY t.number), array_agg(t ORDER BY t.number)
+  INTO _both.numbers, _both.tasks FROM (
+    SELECT a.* FROM "@schema@".alike_tasks(_one.lane, _one.priority, _one.max_attempts,
+      _one.numbers, _one.added_at, _one.payloads) AS a WHERE _one.lane IS NOT NULL
+    UNION ALL SELECT u.* FROM unnest(_one.tasks) AS u
+    UNION ALL SELECT a.* FROM "@schema@".alike_tasks(_other.lane, _other.priority,
+      _other.max_attempts, _other.numbers, _other.added_at, _other.payloads) AS a
+      WHERE _other.lane IS NOT NULL
+    UNION ALL SELECT u.* FROM unnest(_other.tasks) AS u) AS t;
+  _both.plain := _one.plain AND _other.plain;
+  _both.cut := _other.cut;
+  RETURN _both;
+END $$;
+
+CREATE FUNCTION "@schema@".bytes_of(_batch "@schema@".task_batch) RETURNS bigint
+LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN (SELECT coalesce(sum(octet_length(p)), 0) FROM unnest(_batch.payloads) AS p) +
+         (SELECT coalesce(sum(t.size), 0) FROM unnest(_batch.tasks) AS t);
+END $$;
+
+-- Takes the suspect that is first in its lane and priority, unless others are about to.
+CREATE FUNCTION "@schema@".take_suspect(_lane integer, _priority smallint)
+RETURNS "@schema@".task_batch LANGUAGE plpgsql AS $$
+DECLARE
+  _task "@schema@".task_ready;
+  _batch "@schema@".task_batch;
+BEGIN
+  DELETE FROM "@schema@".task_ready AS r WHERE r.ctid = (
+    SELECT n.ctid FROM "@schema@".task_ready AS n
+    WHERE n.lane = _lane AND n.suspect AND n.priority = _priority
+    ORDER BY n.number LIMIT 1 FOR UPDATE SKIP LOCKED)
+  RETURNING r.* INTO _task;
+  _batch.numbers := '{}';
+  IF FOUND THEN
+    _batch.numbers := ARRAY[_task.number];
+    _batch.tasks := ARRAY[_task];
+    _batch.plain := _task.unique_key IS NULL AND _task.tell IS NULL AND _task.payload IS NOT NULL;
+    _batch.cut := true;
+  END IF;
+  RETURN _batch;
+END $$;
+
+-- Takes up to so many ready tasks and bytes of lanes that have some of this priority, from the
+-- numbers behind the marks up to another. _any: the first one is taken whatever its size.
+CREATE FUNCTION "@schema@".take_rows(
+  _lanes integer[], _marks bigint[], _upto bigint, _priority smallint, _want integer,
+  _bytes bigint, _any boolean, OUT batch "@schema@".task_batch, OUT bytes bigint)
+LANGUAGE plpgsql AS $$
+BEGIN
+  WITH locked AS MATERIALIZED (
+    SELECT r.ctid, r.number, r.size
+    FROM unnest(_lanes, _marks) AS l (lane, mark),
+    LATERAL (SELECT n.ctid, n.number, n.size FROM "@schema@".task_ready AS n
+             WHERE n.lane = l.lane AND NOT n.suspect AND n.priority = _priority
+               AND n.number > l.mark AND n.number <= _upto
+             ORDER BY n.number LIMIT _want FOR UPDATE SKIP LOCKED) AS r
+    ORDER BY r.number LIMIT _want),
+  fitting AS MATERIALIZED (
+    SELECT o.ctid, sum(o.size) OVER w <= _bytes OR (_any AND row_number() OVER w = 1) AS fits
+    FROM locked AS o WINDOW w AS (ORDER BY o.number)),
+  gone AS (
+    DELETE FROM "@schema@".task_ready AS r
+    WHERE r.ctid = ANY (ARRAY (SELECT f.ctid FROM fitting AS f WHERE f.fits)) RETURNING r.*),
+  sorted AS MATERIALIZED (SELECT g.* FROM gone AS g ORDER BY g.number),
+  gathered AS (
+    SELECT coalesce(array_agg(s.number), '{}') AS numbers, min(s.lane) AS lane,
+           min(s.max_attempts) AS max_attempts, array_agg(s.added_at) AS added_at,
+           array_agg(s.payload) AS payloads, coalesce(sum(s.size), 0)::bigint AS bytes,
+           coalesce(bool_and(s.unique_key IS NULL AND s.tell IS NULL AND s.payload IS NOT NULL),
+                    true) AS plain,
+           bool_and(num_nulls(s.unique_key, s.tell, s.timeout_us, s.keep_us, s.metadata,
+                              s.progress, s.errors) = 7
+                    AND s.payload IS NOT NULL AND s.attempt = 0 AND s.returns = 0)
+             AND min(s.lane) = max(s.lane) AND min(s.max_attempts) = max(s.max_attempts) AS alike
+    FROM sorted AS s)
+  SELECT g.numbers, g.plain, coalesce((SELECT bool_or(NOT f.fits) FROM fitting AS f), false),
+         CASE WHEN g.alike THEN g.lane END, CASE WHEN g.alike THEN _priority END,
+         CASE WHEN g.alike THEN g.max_attempts END, CASE WHEN g.alike THEN g.added_at END,
+         CASE WHEN g.alike THEN g.payloads END,
+         CASE WHEN NOT g.alike
+              THEN (SELECT array_agg(ROW (s.*)::"@schema@".task_ready) FROM sorted AS s) END,
+         g.bytes
+  INTO batch.numbers, batch.plain, batch.cut, batch.lane, batch.priority, batch.max_attempts,
+       batch.added_at, batch.payloads, batch.tasks, bytes
+  FROM gathered AS g;
+END $$;
+
+-- Which lanes have ready tasks of the first priority after another, behind each mark, whether there
+-- is a suspect, and where, if the first of them all is one. A probe for each lane; where there are
+-- marks, which are of a priority, one for each of those.
+CREATE FUNCTION "@schema@".first_ready(
+  _lanes integer[], _after integer, _mark_lanes integer[], _mark_priorities integer[],
+  _mark_numbers bigint[], OUT priority smallint, OUT lanes integer[], OUT marks bigint[],
+  OUT suspects boolean, OUT suspect_lane integer) LANGUAGE plpgsql AS $$
+BEGIN
+  IF _mark_lanes = '{}' THEN
+    SELECT h.priority, array_agg(h.lane) FILTER (WHERE NOT h.suspect),
+           array_agg(0::bigint) FILTER (WHERE NOT h.suspect), bool_or(h.suspect),
+           (array_agg(CASE WHEN h.suspect THEN h.lane END ORDER BY h.number))[1]
+    INTO priority, lanes, marks, suspects, suspect_lane
+    FROM (SELECT l.lane, s.suspect, r.priority, r.number
+          FROM unnest(_lanes) AS l (lane), (VALUES (false), (true)) AS s (suspect),
+          LATERAL (SELECT n.priority, n.number FROM "@schema@".task_ready AS n
+                   WHERE n.lane = l.lane AND n.suspect = s.suspect AND n.priority > _after
+                   ORDER BY n.priority, n.number LIMIT 1) AS r) AS h
+    GROUP BY h.priority ORDER BY h.priority LIMIT 1;
+    RETURN;
+  END IF;
+  SELECT h.priority, array_agg(h.lane) FILTER (WHERE NOT h.suspect),
+         array_agg(h.mark) FILTER (WHERE NOT h.suspect), bool_or(h.suspect),
+         (array_agg(CASE WHEN h.suspect THEN h.lane END ORDER BY h.number))[1]
+  INTO priority, lanes, marks, suspects, suspect_lane
+  FROM (
+    SELECT g.lane, g.priority, false AS suspect, coalesce(m.number, 0) AS mark, r.number
+    FROM (SELECT l.lane, p.priority FROM unnest(_lanes) AS l (lane),
+            generate_series(_after + 1, 10) AS p (priority)) AS g
+    LEFT JOIN unnest(_mark_lanes, _mark_priorities, _mark_numbers) AS m (lane, priority, number)
+      ON m.lane = g.lane AND m.priority = g.priority,
+    LATERAL (SELECT n.number FROM "@schema@".task_ready AS n
+             WHERE n.lane = g.lane AND NOT n.suspect AND n.priority = g.priority
+               AND n.number > coalesce(m.number, 0)
+             ORDER BY n.number LIMIT 1) AS r
+    UNION ALL
+    SELECT l.lane, r.priority, true, 0, r.number FROM unnest(_lanes) AS l (lane),
+    LATERAL (SELECT n.priority, n.number FROM "@schema@".task_ready AS n
+             WHERE n.lane = l.lane AND n.suspect AND n.priority > _after
+             ORDER BY n.priority, n.number LIMIT 1) AS r
+  ) AS h
+  GROUP BY h.priority ORDER BY h.priority LIMIT 1;
+END $$;
+
 -- Takes up to so many ready tasks and bytes of some lanes, by priority and number, from the number
--- behind each mark on. numbers grow and tasks go with them. cut: there was more. A suspect comes
--- alone, when it is the first; not if _others says that there are others already.
+-- behind each mark on. A suspect comes alone, when it is the first; not if _others says that there
+-- are others already.
 -- Where several lanes have tasks of one priority, it looks up to which number they would be taken,
 -- and then takes them of each; what others took meanwhile is made up for in another round.
 CREATE FUNCTION "@schema@".take_ready(
   _lanes integer[], _want integer, _bytes bigint, _mark_lanes integer[],
-  _mark_priorities integer[], _mark_numbers bigint[], _others boolean,
-  OUT numbers bigint[], OUT tasks "@schema@".task_ready[], OUT plain boolean, OUT cut boolean)
-LANGUAGE plpgsql AS $$
+  _mark_priorities integer[], _mark_numbers bigint[], _others boolean)
+RETURNS "@schema@".task_batch LANGUAGE plpgsql AS $$
 DECLARE
-  _first   record;
-  _one     "@schema@".task_ready;
-  _upto    bigint;
-  _rows    tid[];
-  _got     record;
-  _groups  integer := 0;
+  _first record;
+  _upto  bigint;
+  _part  record;
+  _all   "@schema@".task_batch;
+  _after integer := 0;
+  _left  integer := _want;
+  _alone boolean := false;  -- a suspect was passed by
 BEGIN
-  numbers := '{}';
-  tasks := '{}';
-  plain := true;
-  cut := false;
-  FOR _first IN
-    SELECT h.priority, min(h.number) FILTER (WHERE h.suspect) AS suspect,
-           (array_agg(h.lane ORDER BY h.number) FILTER (WHERE h.suspect))[1] AS suspect_lane,
-           min(h.number) FILTER (WHERE NOT h.suspect) AS number,
-           array_agg(h.lane) FILTER (WHERE NOT h.suspect) AS lanes,
-           array_agg(h.mark) FILTER (WHERE NOT h.suspect) AS marks
-    FROM (
-      SELECT g.lane, g.priority, false AS suspect, coalesce(m.number, 0) AS mark, r.number
-      FROM (SELECT l.lane, p.priority FROM unnest(_lanes) AS l (lane),
-              generate_series(1, 10) AS p (priority)) AS g
-      LEFT JOIN unnest(_mark_lanes, _mark_priorities, _mark_numbers) AS m (lane, priority, number)
-        ON m.lane = g.lane AND m.priority = g.priority,
-      LATERAL (SELECT n.number FROM "@schema@".task_ready AS n
-               WHERE n.lane = g.lane AND NOT n.suspect AND n.priority = g.priority
-                 AND n.number > coalesce(m.number, 0)
-               ORDER BY n.number LIMIT 1) AS r
-      UNION ALL
-      SELECT l.lane, r.priority, true, 0, r.number FROM unnest(_lanes) AS l (lane),
-      LATERAL (SELECT n.priority, n.number FROM "@schema@".task_ready AS n
-               WHERE n.lane = l.lane AND n.suspect ORDER BY n.priority, n.number LIMIT 1) AS r
-    ) AS h
-    GROUP BY h.priority ORDER BY h.priority LOOP
-    IF _first.suspect < coalesce(_first.number, 9223372036854775807) AND NOT _others
-       AND numbers = '{}' THEN
-      DELETE FROM "@schema@".task_ready AS r WHERE r.ctid = (
-        SELECT n.ctid FROM "@schema@".task_ready AS n
-        WHERE n.lane = _first.suspect_lane AND n.suspect AND n.priority = _first.priority
-        ORDER BY n.number LIMIT 1 FOR UPDATE SKIP LOCKED)
-      RETURNING r.* INTO _one;
-      IF FOUND THEN
-        numbers := ARRAY[_one.number];
-        tasks := ARRAY[_one];
-        plain := _one.unique_key IS NULL AND _one.tell IS NULL AND _one.payload IS NOT NULL;
-        cut := true;
-        RETURN;
-      END IF;
+  _all.numbers := '{}';
+  _all.plain := true;
+  _all.cut := false;
+  LOOP
+    SELECT * INTO _first FROM "@schema@".first_ready(_lanes, _after, _mark_lanes, _mark_priorities,
+                                                     _mark_numbers);
+    EXIT WHEN _first.priority IS NULL;
+    IF _first.suspect_lane IS NOT NULL AND NOT _others AND _all.numbers = '{}' THEN
+      _all := "@schema@".take_suspect(_first.suspect_lane, _first.priority);
+      IF _all.numbers <> '{}' THEN RETURN _all; END IF;
+      _all.plain := true;
+      _all.cut := false;
+    ELSE
+      _alone := _alone OR _first.suspects;
     END IF;
+    _after := _first.priority;
     CONTINUE WHEN _first.lanes IS NULL;
     FOR _round IN 1 .. 8 LOOP
       _upto := 9223372036854775807;
@@ -301,47 +458,23 @@ BEGIN
         LATERAL (SELECT n.number FROM "@schema@".task_ready AS n
                  WHERE n.lane = l.lane AND NOT n.suspect AND n.priority = _first.priority
                    AND n.number > l.mark
-                 ORDER BY n.number LIMIT _want - cardinality(numbers)) AS r
-        ORDER BY r.number OFFSET _want - cardinality(numbers) - 1 LIMIT 1;
+                 ORDER BY n.number LIMIT _left) AS r
+        ORDER BY r.number OFFSET _left - 1 LIMIT 1;
         _upto := coalesce(_upto, 9223372036854775807);
       END IF;
-      SELECT array_agg(s.ctid) FILTER (WHERE s.fits), coalesce(bool_or(NOT s.fits), false)
-      INTO _rows, cut
-      FROM (SELECT o.ctid, o.bytes <= _bytes OR (o.place = 1 AND numbers = '{}' AND NOT _others)
-                     AS fits
-            FROM (SELECT r.ctid, sum(r.size) OVER w AS bytes, row_number() OVER w AS place
-                  FROM unnest(_first.lanes, _first.marks) AS l (lane, mark),
-                  LATERAL (SELECT n.ctid, n.number, n.size FROM "@schema@".task_ready AS n
-                           WHERE n.lane = l.lane AND NOT n.suspect
-                             AND n.priority = _first.priority AND n.number > l.mark
-                             AND n.number <= _upto
-                           ORDER BY n.number LIMIT _want - cardinality(numbers)
-                           FOR UPDATE SKIP LOCKED) AS r
-                  WINDOW w AS (ORDER BY r.number)
-                  ORDER BY r.number LIMIT _want - cardinality(numbers)) AS o) AS s;
-      WITH gone AS (
-        DELETE FROM "@schema@".task_ready AS r WHERE r.ctid = ANY (_rows) RETURNING r),
-      sorted AS (SELECT g.r FROM gone AS g ORDER BY (g.r).number)
-      SELECT coalesce(array_agg((s.r).number), '{}') AS numbers,
-             coalesce(array_agg(s.r), '{}') AS tasks, coalesce(sum((s.r).size), 0) AS bytes,
-             coalesce(bool_and((s.r).unique_key IS NULL AND (s.r).tell IS NULL
-                               AND (s.r).payload IS NOT NULL), true) AS plain
-      INTO _got FROM sorted AS s;
-      numbers := numbers || _got.numbers;
-      tasks := tasks || _got.tasks;
-      _bytes := _bytes - _got.bytes;
-      plain := plain AND _got.plain;
-      _groups := _groups + 1;
-      EXIT WHEN cut OR cardinality(numbers) >= _want OR _upto = 9223372036854775807;
+      SELECT * INTO _part FROM "@schema@".take_rows(
+        _first.lanes, _first.marks, _upto, _first.priority, _left, _bytes,
+        _all.numbers = '{}' AND NOT _others);
+      _all := "@schema@".join_batches(_all, _part.batch);
+      _bytes := _bytes - _part.bytes;
+      _left := _want - cardinality(_all.numbers);
+      IF _all.cut OR _left = 0 THEN RETURN _all; END IF;
+      EXIT WHEN _upto = 9223372036854775807;
       _first.marks := array_fill(_upto, ARRAY[cardinality(_first.lanes)]);
     END LOOP;
-    EXIT WHEN cut OR cardinality(numbers) >= _want;
   END LOOP;
-  IF _groups > 1 THEN
-    SELECT coalesce(array_agg(t.number ORDER BY t.number), '{}'),
-           coalesce(array_agg(t ORDER BY t.number), '{}')
-    INTO numbers, tasks FROM unnest(tasks) AS t;
-  END IF;
+  _all.cut := _alone;
+  RETURN _all;
 END $$;
 
 UPDATE "@schema@".meta SET version = 7;
