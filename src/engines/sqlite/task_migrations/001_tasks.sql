@@ -2,8 +2,8 @@
 -- The tables of a store's tasks, in a file of their own. Runs once per file, in one transaction.
 -- Times: *_ns are nanoseconds since boot (Env::now), *_ms milliseconds of wall time.
 -- `task` and `tasks` are packed records: task_record.hpp says what is in them.
--- Columns of a primary key come first: of others before them integrity_check of SQLite 3.40 says that
--- they are NULL.
+-- Columns of a primary key come first: of others before them integrity_check of SQLite 3.40 says
+-- that they are NULL.
 
 -- As in the store's own file, but under another name: the one is never taken for the other.
 CREATE TABLE task_meta (
