@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "env/shared_loop.hpp"
 
+#include <boost/asio/post.hpp>
+
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <limits>
 #include <utility>
@@ -14,6 +17,8 @@ namespace {
 /// So long nobody runs the loop when a caller has left. Longer than a lock is held that is taken
 /// often, shorter than anybody minds waiting for what is not a call.
 constexpr std::chrono::milliseconds absence{5};
+/// Who is here for longer waits for something else than an answer.
+constexpr std::chrono::milliseconds long_wait{1};
 
 /// Sleepers on one word that are told apart by bits: all that are meant wake up by one call.
 /// std::atomic can wake one or all.
@@ -31,6 +36,8 @@ void wake_on(std::atomic<std::uint32_t>& word, std::uint32_t bits) {
 SharedLoop::Guest::Guest(SharedLoop& loop) : host(loop) {
   std::scoped_lock const lock(host.mutex_);
   bit = 1U << (++host.visits_ % 32);
+  hurries =
+      *host.attentions_ == 0 && (host.guests_.empty() || host.guests_.back()->waits_long(came));
   host.guests_.push_back(this);
   runs = host.runner_ == Runner::nobody && host.alone() == this;
   if (runs) host.runner_ = Runner::guest;
@@ -44,12 +51,16 @@ SharedLoop::Guest::~Guest() {
   host.runner_ = Runner::nobody;
   if (auto* const next = host.alone()) {
     host.pass_to(*next);
+  } else if (auto* const patient = host.first_in_long_wait()) {
+    host.pass_to(*patient);
   } else if (!host.guests_.empty() || *host.attentions_ > 0) {
     host.want();
   } else if (host.asleep_) {
     host.thread_wake_.notify_one();
   }
 }
+
+bool SharedLoop::Guest::waits_long(Clock::time_point now) const { return now - came > long_wait; }
 
 SharedLoop::SharedLoop() : work_(io_.get_executor()) {
   thread_.emplace("holt-io", [this] {
@@ -66,11 +77,12 @@ SharedLoop::~SharedLoop() {
   }
   io_.stop();
   thread_.reset();
+  queue_.clear();
 }
 
 void SharedLoop::host(std::move_only_function<void(Task done)> start) {
   Guest guest(*this);
-  start([this, &guest] { finish(guest); });
+  bring(guest, start);
   while (!guest.done.load(std::memory_order_acquire)) {
     if (!guest.runs) {
       wait_for_wake(guest);
@@ -82,20 +94,37 @@ void SharedLoop::host(std::move_only_function<void(Task done)> start) {
   }
 }
 
+void SharedLoop::bring(Guest& guest, std::move_only_function<void(Task done)>& start) {
+  auto const begin = [&] { start([this, &guest] { finish(guest); }); };
+  if (!guest.hurries) {
+    begin();
+    return;
+  }
+  queue_.do_here(begin);
+  Lock lock(mutex_);
+  // It may have done what others brought as well.
+  wake_finished(lock);
+  // The thread sleeps at the loop and does not know that there is a guest to pass it to.
+  if (runner_ == Runner::thread && alone() == &guest) wake_runner();
+}
+
 void SharedLoop::wait_for_wake(Guest const& guest) {
   auto const seen = wakes_.load();
   if (guest.done || guest.runs) return;
   sleep_on(wakes_, seen, guest.bit);
 }
 
-/// At home. Who runs the loop wakes the guest when this turn is over.
+/// At home. Who works there wakes the guest when this turn is over; one that runs the loop may be
+/// asleep at it.
 void SharedLoop::finish(Guest& guest) {
   std::scoped_lock const lock(mutex_);
+  bool const sleeps = guest.runs && !io_.get_executor().running_in_this_thread();
   if (!guest.runs) {
     finished_ |= guest.bit;
     std::erase(guests_, &guest);
   }
   guest.done.store(true, std::memory_order_release);
+  if (sleeps) wake_runner();
 }
 
 void SharedLoop::wake_finished(Lock& lock) {
@@ -109,6 +138,10 @@ void SharedLoop::wake_finished(Lock& lock) {
 void SharedLoop::wake(std::uint32_t bits) {
   ++wakes_;
   wake_on(wakes_, bits);
+}
+
+void SharedLoop::wake_runner() {
+  asio::post(io_, [] {});
 }
 
 /// Whoever has it may outlive the loop.
@@ -128,6 +161,15 @@ void SharedLoop::want() {
 /// The only guest, if nobody else has business here.
 SharedLoop::Guest* SharedLoop::alone() const {
   return guests_.size() == 1 && *attentions_ == 0 ? guests_.front() : nullptr;
+}
+
+/// Who came first, if all are here for long: in the midst of calls it would soon be the next one's
+/// turn, and then the next one's.
+SharedLoop::Guest* SharedLoop::first_in_long_wait() const {
+  if (guests_.empty() || *attentions_ > 0) return nullptr;
+  if (!guests_.back()->waits_long(Guest::Clock::now())) return nullptr;
+  auto const first = std::ranges::find_if(guests_, [](Guest const* one) { return !one->done; });
+  return first != guests_.end() ? *first : nullptr;
 }
 
 /// The thread's life. While callers come and go it looks now and then whether they still do; who
@@ -153,10 +195,16 @@ void SharedLoop::run_until_a_guest_can(Lock& lock) {
   wanted_ = false;
   runner_ = Runner::thread;
   while (!ending_ && !pass_to_guest(lock)) {
+    // Not while others have business here: it is never passed on then.
+    bool const look_again = !guests_.empty() && *attentions_ == 0;
     lock.unlock();
-    io_.run_one();
+    auto const done = look_again ? io_.run_one_for(2 * long_wait) : io_.run_one();
     lock.lock();
     wake_finished(lock);
+    auto* const patient = done == 0 ? first_in_long_wait() : nullptr;
+    if (patient == nullptr || ending_) continue;
+    pass_to(*patient);
+    return;
   }
 }
 
