@@ -103,7 +103,7 @@ void Keeper::start() {
   }
   if (!listening_) {
     listening_ = true;
-    nursery_.spawn(listen_when_long());
+    if (!signals_.listening()) nursery_.spawn(listen_when_long());
   }
 }
 
