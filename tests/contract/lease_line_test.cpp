@@ -115,6 +115,17 @@ TEST_P(LeaseLine, WhoComesToBeFirstWhenTheNameIsOfferedIsSignalledToAskAgainSoon
   EXPECT_LE(busy.error().expires_in, 200ms) << "the offer's end, not that of the last lease";
 }
 
+TEST_P(LeaseLine, WhoStandsBehindAnOfferThatNobodyTakesIsSignalledAlsoWhereAllWantTheSame) {
+  auto const holder = client_.owner();
+  std::array<Owner, 3> const waiters{client_.owner(), client_.owner(), client_.owner()};
+  client_.take("a", holder, {.ttl = 5s});
+  for (auto const& waiter : waiters) client_.wait_for("a", waiter, {.ttl = 5s});
+  EXPECT_TRUE(client_.release("a", holder));
+  EXPECT_TRUE(client_.hears(topic::near, waiters[1].text()));
+  // Who comes now finds the offer too.
+  EXPECT_EQ(client_.wait_for("a", client_.owner(), {.ttl = 5s}), 3U);
+}
+
 TEST_P(LeaseLine, ABrokenHolderDoesNotWaitForItself) {
   auto const holder = client_.owner();
   client_.take("a", holder, {.ttl = 60s});

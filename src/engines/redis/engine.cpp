@@ -122,6 +122,7 @@ struct Parts {
   /// Calls under way end here, while all they use is there.
   ~Parts() {
     changes.close();
+    leases.close();
     signals.close();
     writes.servers().close();
     servers.close();

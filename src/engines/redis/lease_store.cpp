@@ -54,6 +54,13 @@ Busy busy_with(ReplyView const& answer, std::vector<Name> const& names) {
   return busy;
 }
 
+/// Whether the name that is in the way is offered to somebody who has not come for it.
+bool shows_offer(ReplyView const& answer) {
+  if (!is_busy(answer)) return false;
+  auto const record = parse_record(answer[2].text());
+  return record && record->offered;
+}
+
 /// That of one name comes as a number mostly.
 std::vector<Fence> fences_in(ReplyView const& answer, std::size_t names) {
   std::vector<Fence> fences;
@@ -100,7 +107,16 @@ bool is_divided(EngineError const& error) {
 
 RedisLeaseStore::RedisLeaseStore(Env& env, Servers& servers, DurableWrites& writes,
                                  RedisSignalBus& signals, Keys const& keys)
-    : env_(env), servers_(servers), writes_(writes), signals_(signals), keys_(keys) {}
+    : env_(env),
+      servers_(servers),
+      writes_(writes),
+      signals_(signals),
+      keys_(keys),
+      reminders_(env, servers, keys) {}
+
+void RedisLeaseStore::close() {
+  if (!servers_.are_cluster()) reminders_.close();
+}
 
 /// The server's identity, until the counter has heard it on this connection. A cluster sees to that
 /// itself.
@@ -183,6 +199,10 @@ asio::awaitable<std::expected<LeaseGrant, Busy>> RedisLeaseStore::acquire(LeaseR
   }
   Reply const reply = std::move(written.reply);
   told_identity(generation);
+  // Somebody has it, or whom we stood in line behind was told (scripts/acquire.lua).
+  if (reminders_.about(name) && (request.stand_in_line || !shows_offer(*reply))) {
+    reminders_.settled(name);
+  }
   if (is_busy(*reply)) co_return std::unexpected(busy_with(*reply, request.names));
   if (!written.confirmed) {
     Outcome const outcome = co_await take_back(request, deadline);
@@ -334,7 +354,7 @@ asio::awaitable<std::expected<void, Lost>> RedisLeaseStore::release(Name name, O
                                                                     Instant deadline) {
   // A coroutine costs more than this look.
   if (!knows_server()) co_await know_server(scripts::release.name, deadline);
-  ReleaseStep const step(keys_, name, owner, {identity(), exact()});
+  ReleaseStep const step(keys_, name, owner, {identity_to_tell(), exact()});
   Reply reply;
   if (joins_others(name.text())) {
     Answer answer = co_await servers_.one().call_with_others(step, Effect::writes,
@@ -342,17 +362,32 @@ asio::awaitable<std::expected<void, Lost>> RedisLeaseStore::release(Name name, O
     reply = decided(std::move(answer), name.text(), scripts::release.name);
   }
   if (reply.empty()) reply = co_await release_alone(name, owner, deadline);
+  if (reply->is_text()) {
+    remind_later(name, reply->text());
+    co_return std::expected<void, Lost>();
+  }
   auto const answer = reply->integer();
   if (answer == 1) co_return std::expected<void, Lost>();
   Lost lost{answer == 2 ? LossReason::expired : LossReason::taken, {}};
   co_return std::unexpected(std::move(lost));
 }
 
+/// To whom it was offered, a space, and who stands behind.
+void RedisLeaseStore::remind_later(Name const& name, std::string_view owners) {
+  auto const space = owners.find(' ');
+  if (space == std::string_view::npos) return;
+  reminders_.remind_later(name.text(), owners.substr(0, space), owners.substr(space + 1));
+}
+
 asio::awaitable<Reply> RedisLeaseStore::release_alone(Name const& name, Owner const& owner,
                                                       Instant deadline) {
   co_await know_server(scripts::release.name, deadline);
-  ReleaseStep const step(keys_, name, owner, {identity(), exact()});
+  ReleaseStep const step(keys_, name, owner, {identity_to_tell(), exact()});
   ScriptCall const call = step.alone();
+  // Of those that get something in one turn the server writes last to who was the first to get
+  // something. We are to be that, and whoever is offered the name is to hear of it before: the
+  // machine that both may be on has more to do with us than with them.
+  if (!servers_.are_cluster()) servers_.one().tell(command("PING"));
   Reply reply = co_await run_script(servers_, call, drawing, deadline);
   co_return reply;
 }

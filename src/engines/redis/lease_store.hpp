@@ -8,6 +8,7 @@
 #include "engines/redis/durable.hpp"
 #include "engines/redis/layout.hpp"
 #include "engines/redis/lease_steps.hpp"
+#include "engines/redis/reminders.hpp"
 #include "engines/redis/servers.hpp"
 #include "engines/redis/signal_bus.hpp"
 
@@ -36,6 +37,9 @@ class RedisLeaseStore final : public LeaseStore {
   /// See Engine::raise_fence; of all counters, of which the highest counts.
   asio::awaitable<FenceRaise> raise_fence(Instant deadline);
 
+  /// Sends what is about to be sent, while there is still a connection. Not on the executor.
+  void close();
+
  private:
   AcquireStep acquire_step(LeaseRequest const& request);
   /// Whether one script decides it together with what others ask for. Not for names that were
@@ -46,6 +50,7 @@ class RedisLeaseStore final : public LeaseStore {
   Reply decided(Answer answer, std::string_view name, std::string_view operation);
   asio::awaitable<Reply> acquire_alone(LeaseRequest const& request, Instant deadline);
   asio::awaitable<Reply> release_alone(Name const& name, Owner const& owner, Instant deadline);
+  void remind_later(Name const& name, std::string_view owners);
   std::string_view identity_to_tell();
   [[nodiscard]] bool knows_server() { return servers_.are_cluster() || servers_.one().is_ready(); }
   asio::awaitable<void> know_server(std::string_view operation, Instant deadline);
@@ -84,6 +89,7 @@ class RedisLeaseStore final : public LeaseStore {
   DurableWrites& writes_;
   RedisSignalBus& signals_;
   Keys const& keys_;
+  Reminders reminders_;
   std::uint64_t generation_ = 0;  ///< the connection that the next is about
   bool counter_knows_server_ = false;
   std::array<std::string, shards> sweep_from_;

@@ -11,39 +11,48 @@
 -- Atomic:  a script runs alone; all names are looked at before the first is written, and a fence is
 --          drawn after that. The lease is the last that is written: nobody has what failed.
 
+local call = redis.call
+local alone = #KEYS == 6 and ARGV[4] == ''  -- one name, and nothing to tell the counter
+local owner = ARGV[1]
+
+-- Who stands in line, or is about to, mostly finds that somebody has the name.
+local seen = alone and #ARGV[6] > 1 and call('GET', KEYS[1])
+
 -- Most often one name is asked for that is free and that nobody waits for: no more than has to be
 -- done for that, and in the fewest steps.
-if #KEYS == 6 and ARGV[4] == '' and redis.call('EXISTS', KEYS[1], KEYS[2]) == 0 then
-  local n = redis.call('HINCRBY', KEYS[5], 'n', '1')
+if alone and not seen and call('EXISTS', KEYS[1], KEYS[2]) == 0 then
+  local n = call('HINCRBY', KEYS[5], 'n', '1')
   if n > 1 and n <= 9007190664806400 then  -- last_number in numbers.lua
-    redis.call('ZADD', KEYS[6], '0', ARGV[7])
-    redis.call('SET', KEYS[1], ARGV[1] .. ' ' .. string.format('%.0f', n) .. ARGV[2], 'PX', ARGV[3])
+    call('ZADD', KEYS[6], '0', ARGV[7])
+    call('SET', KEYS[1], owner .. ' ' .. string.format('%.0f', n) .. ARGV[2], 'PX', ARGV[3])
     return n
   end
   -- A counter that did not exist is started the long way, and one that is used up is refused there.
-  redis.call('HINCRBY', KEYS[5], 'n', -1)
+  call('HINCRBY', KEYS[5], 'n', -1)
 end
 
 -- include keep.lua
--- include numbers.lua
--- include line.lua
-local owner, identity, channel = ARGV[1], ARGV[4], ARGV[5]
 local mine = owner .. ' '
-local count = #KEYS / 6
 
 -- Who was offered the name comes for it, and others wait for this: no more than has to be done.
-local seen
-if count == 1 and identity == '' then
-  seen = redis.call('GET', KEYS[1])
+if alone then
+  seen = seen or call('GET', KEYS[1])
   local fence = seen and string.find(seen, mine, 1, true) == 1 and
     string.match(seen, '^(%d+) 1 %d+ 0 %d+ %d+ 0\n', #mine + 1)
-  if fence and life(KEYS[1]) > 0 then
-    redis.call('SET', KEYS[1], mine .. fence .. ARGV[2], 'PX', ARGV[3])
-    tell_third(KEYS[2], channel)
+  if fence and call('PTTL', KEYS[1]) > keep then
+    call('PSETEX', KEYS[1], ARGV[3], mine .. fence .. ARGV[2])
+    local third = call('ZRANGE', KEYS[2], 2, 2)[1]
+    if third then
+      call('PUBLISH', ARGV[5] .. string.match(third, '^[^.]*'), 'near\n' .. third)
+    end
     return tonumber(fence)
   end
 end
 
+-- include numbers.lua
+-- include line.lua
+local identity, channel = ARGV[4], ARGV[5]
+local count = #KEYS / 6
 local ttl, delay, acquired, tail = string.match(ARGV[2], '^ 0 (%d+) (%d+) (%d+)(.*)$')
 local exact, ticket_ttl, priority = string.match(ARGV[6], '^(%d) ?(%d*) ?(%-?%d*)$')
 exact = exact == '1'
@@ -51,7 +60,8 @@ local stands = ticket_ttl ~= ''
 
 if identity ~= '' then know_server(KEYS[5], identity) end  -- one server has one counter
 
-local function place_in_line(i)
+-- `offered`: the name waits for somebody to come for it.
+local function place_in_line(i, offered)
   local queue, untils, ticket = KEYS[i * 6 - 4], KEYS[i * 6 - 3], KEYS[i * 6 - 2]
   local now = now_ms()
   local number = redis.call('HINCRBY', ticket, '', 1)
@@ -62,7 +72,7 @@ local function place_in_line(i)
     end
   end
   local order = string.format('%.0f', priority * 17592186044416 + number)
-  redis.call('ZADD', queue, 'NX', order, owner)  -- who stands there keeps its place
+  local new = redis.call('ZADD', queue, 'NX', order, owner)  -- who stands there keeps its place
   redis.call('ZADD', untils, string.format('%.0f', now + ticket_ttl), owner)
   redis.call('HSET', ticket, owner, ' ' .. ttl .. ' 0 ' .. acquired .. tail)
   -- The keys live an eighth longer than the last ticket: not each who comes has to see to it. They
@@ -71,6 +81,11 @@ local function place_in_line(i)
     for _, key in ipairs({ queue, untils, ticket }) do
       redis.call('PEXPIRE', key, math.ceil(ticket_ttl * 1.125))
     end
+  end
+  if offered and new == 1 and not first then
+    -- Whoever let go has not reminded the one behind yet (release.lua), and need not any more.
+    local next = redis.call('ZRANGE', queue, 0, 0)[1]
+    if next ~= owner then tell_near(next, channel) end
   end
   return first and 1 or redis.call('ZRANK', queue, owner) + 1
 end
@@ -116,7 +131,9 @@ if busy then
   end
   local place = 0
   local own = string.sub(busy[2], 1, #mine) == mine
-  if stands and not own then place = place_in_line(busy[1]) end
+  if stands and not own then
+    place = place_in_line(busy[1], string.find(busy[2], '^%S+ %d+ 1 '))
+  end
   return { 0, busy[1], busy[2], busy[3], place }
 end
 
