@@ -33,6 +33,10 @@ bool LoopQueue::is_here() const noexcept { return works_at == this; }
 void LoopQueue::add(Task task, bool at_once) {
   {
     std::scoped_lock const lock(mutex_);
+    if (closed_) {
+      asio::post(loop_, std::move(task));
+      return;
+    }
     bool const now = at_once && !busy_ && loop_.get_executor().running_in_this_thread();
     tasks_.push_back(std::move(task));
     if (busy_) return;
@@ -82,13 +86,10 @@ void LoopQueue::work_through() noexcept {
   works_at = before;
 }
 
-void LoopQueue::clear() {
-  std::vector<Task> left;
-  do {
-    left.clear();  // without the mutex: what a task owns may add something as it goes
-    std::scoped_lock const lock(mutex_);
-    left.swap(tasks_);
-  } while (!left.empty());
+void LoopQueue::close() {
+  std::scoped_lock const lock(mutex_);
+  closed_ = true;
+  for (auto& task : std::exchange(tasks_, {})) asio::post(loop_, std::move(task));
 }
 
 }  // namespace holt

@@ -67,8 +67,9 @@ class LoopQueue {
     std::forward<Bring>(bring)();
   }
 
-  /// Drops what is left. The loop is not run any more.
-  void clear();
+  /// The loop is not run any more: what is left, and what still comes, goes with it. Coroutines
+  /// that end with a loop post what is left of them, so this has to outlive it.
+  void close();
 
  private:
   /// While it lives, what this thread adds does not wake the loop; when it goes, it is done here.
@@ -94,6 +95,7 @@ class LoopQueue {
   std::vector<Task> tasks_;  ///< guarded, as the rest is
   bool busy_ = false;        ///< somebody works
   bool called_ = false;      ///< the loop will
+  bool closed_ = false;
 };
 
 }  // namespace holt

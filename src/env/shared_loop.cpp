@@ -77,7 +77,7 @@ SharedLoop::~SharedLoop() {
   }
   io_.stop();
   thread_.reset();
-  queue_.clear();
+  queue_.close();
 }
 
 void SharedLoop::host(std::move_only_function<void(Task done)> start) {

@@ -90,8 +90,8 @@ class SharedLoop {
   void wake(std::uint32_t bits);
   void wake_runner();
 
+  LoopQueue queue_{io_};  // outlives it
   asio::io_context io_{1};
-  LoopQueue queue_{io_};
   asio::executor_work_guard<asio::io_context::executor_type> work_;
   std::mutex mutex_;
   std::condition_variable thread_wake_;

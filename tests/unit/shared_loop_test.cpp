@@ -3,8 +3,12 @@
 
 #include "env/shared_loop.hpp"
 
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -220,6 +224,21 @@ TEST(SharedLoopTest, EndsRightAfterAVisitAndDropsWhatIsLeft) {
     }
     EXPECT_EQ(kept.use_count(), 1);
   }
+}
+
+/// Asio ends a coroutine that is under way by posting what is left of it.
+TEST(SharedLoopTest, CoroutinesUnderWayGoWithIt) {
+  auto const kept = std::make_shared<int>();
+  {
+    SharedLoop loop;
+    auto const wait = [](std::shared_ptr<int> /*kept*/) -> asio::awaitable<void> {
+      asio::steady_timer timer(co_await asio::this_coro::executor, 1h);
+      co_await timer.async_wait(asio::use_awaitable);
+    };
+    asio::co_spawn(loop.executor(), wait(kept), [](std::exception_ptr) {});
+    visit(loop);
+  }
+  EXPECT_EQ(kept.use_count(), 1);
 }
 
 }  // namespace
