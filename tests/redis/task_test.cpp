@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 
 #include <functional>
+#include <map>
 #include <set>
 
 namespace holt::test {
@@ -185,6 +186,100 @@ TEST(RedisTasks, AFullServerRefusesAllOfABatchOrTakesAllOfIt) {
   EXPECT_EQ(caller.count().pending, 510U);
   auto const told = caller.exchange(caller.completing(first.owner, held));
   for (auto const& finish : told.finishes) EXPECT_EQ(finish.value(), TaskState::completed);
+}
+
+/// What a listing shows is what is counted, state by state.
+void expect_counted(RedisTaskCaller& caller, std::size_t most = 1000) {
+  std::map<TaskState, std::uint64_t> seen;
+  std::string cursor;
+  do {
+    auto const page = run(caller.engine().tasks()->list(
+        queue_name, TaskFilter(), cursor, static_cast<std::uint32_t>(most), caller.deadline()));
+    for (auto const& task : page.tasks) ++seen[task.state];
+    cursor = page.next;
+  } while (!cursor.empty());
+  auto const counts = caller.count();
+  EXPECT_EQ(counts.pending, seen[TaskState::pending]);
+  EXPECT_EQ(counts.running, seen[TaskState::running]);
+  EXPECT_EQ(counts.completed, seen[TaskState::completed]);
+  EXPECT_EQ(counts.retrying, seen[TaskState::retrying]);
+  EXPECT_EQ(counts.cancelled, seen[TaskState::cancelled]);
+}
+
+/// Tasks that were added together are one record, until something happens to some of them.
+TEST(RedisTasks, WhatHappensToSomeOfAPackDividesIt) {
+  RedisServer const server;
+  RedisTaskCaller caller(server.url());
+  std::vector<NewTask> tasks;
+  for (int i = 0; i < 250; ++i) tasks.emplace_back("job", std::to_string(i));
+  auto const added =
+      run(caller.engine().tasks()->add(AddRequest(queue_name, tasks), caller.deadline()));
+  EXPECT_EQ(server.command({"HLEN", std::string(start) + "t"}).integer, 3) << "one for a hundred";
+  expect_counted(caller, 7);
+
+  auto const first = caller.asking(130);
+  auto const held = caller.exchange(first);
+  ASSERT_EQ(held.tasks.size(), 130U);
+  for (std::size_t i = 0; i < 130; ++i) {
+    EXPECT_EQ(held.tasks[i].id, added[i].id);
+    EXPECT_EQ(held.tasks[i].payload, std::to_string(i));
+  }
+  expect_counted(caller);
+
+  auto request = caller.asking(0);
+  auto const hand_in = [&](std::size_t i, TaskOutcome outcome) {
+    request.finishes.emplace_back(held.tasks[i].id, first.owner, held.fence, outcome);
+  };
+  for (std::size_t i = 10; i < 60; ++i) hand_in(i, TaskOutcome::completed);
+  for (std::size_t i = 65; i < 75; ++i) hand_in(i, TaskOutcome::untouched);
+  hand_in(62, TaskOutcome::completed);
+  hand_in(99, TaskOutcome::failed);
+  auto const told = caller.exchange(request);
+  for (std::size_t i = 0; i < told.finishes.size(); ++i) {
+    auto const expected = i < 50 || i == 60 ? TaskState::completed : TaskState::pending;
+    EXPECT_EQ(told.finishes[i].value(), expected) << i;
+  }
+  expect_counted(caller);
+
+  // Said of what has ended, or is somebody else's, this is refused and changes nothing.
+  std::vector<ClaimRenewal> renewals;
+  renewals.emplace_back(queue_name, first.owner, held.fence, 30s);
+  renewals.front().progress.emplace_back(held.tasks[30].id, "late");
+  renewals.front().progress.emplace_back(held.tasks[61].id, "half");
+  auto const renewed = run(caller.engine().tasks()->renew(renewals, caller.deadline()));
+  EXPECT_EQ(renewed.at(0).value().refused, std::vector{held.tasks[30].id});
+  auto const twice = caller.exchange(request);
+  EXPECT_EQ(twice.finishes.size(), told.finishes.size());
+  expect_counted(caller);
+
+  auto const cancel = [&](TaskId const& id) {
+    return run(caller.engine().tasks()->cancel(id, caller.deadline()));
+  };
+  EXPECT_EQ(cancel(added[200].id), Cancellation::cancelled);
+  EXPECT_EQ(cancel(added[5].id), Cancellation::asked);
+  EXPECT_EQ(cancel(added[30].id), Cancellation::finished);
+  auto const found = run(caller.engine().tasks()->find(added[70].id, caller.deadline()));
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->state, TaskState::pending);
+  EXPECT_EQ(found->payload, "70");
+  EXPECT_EQ(found->fence, held.fence);
+  expect_counted(caller);
+
+  auto back = caller.asking(0);
+  back.give_back.push_back(first.owner);
+  caller.exchange(back);
+  expect_counted(caller);
+  EXPECT_EQ(caller.count().running, 0U);
+  std::size_t claimed = 0;
+  for (int i = 0; i < 20; ++i) {
+    auto const next = caller.asking(30);
+    auto const more = caller.exchange(next);
+    claimed += more.tasks.size();
+    caller.exchange(caller.completing(next.owner, more));
+  }
+  EXPECT_EQ(claimed, 250U - 51 - 2) << "all but those that were completed or cancelled";
+  expect_counted(caller);
+  EXPECT_EQ(caller.count().pending, 0U);
 }
 
 }  // namespace
