@@ -58,7 +58,7 @@ local function put_pack(place, count, head, lengths, bodies)
   put_member(place .. text .. (count > 1 and '=' .. count or ''))
   note_blocks(number, count, 1)
   if count > 1 then
-    packed[#packed + 1] = text
+    packed[#packed + 1] = '0'
     packed[#packed + 1] = text
     note_count('#tasks', count - 1)
   end

@@ -17,7 +17,7 @@
 --  10 idle     hash    inbox, and a newline and a kind for each (none: all) -> "until_ms want"
 --  11 blocks   zset    blocks of a thousand numbers that have tasks: a number without its last
 --                      three digits, by itself
---  12 packs    zset    first numbers of packs, by themselves
+--  12 packs    zset    first numbers of packs; all scores are 0
 --  13 where    hash    number -> the claim's owner, with '!' behind it if it is to be cancelled; or
 --                      "+state attempts fence ended_ms until_ms" of an ended one, state c, d or x,
 --                      attempts 1 if the record does not count the last one. How many and '='

@@ -24,7 +24,8 @@ end
 local function packed_in(block)
   local records, holders = {}, {}
   local first, last = tonumber(block .. '000'), tonumber(block .. '999')
-  local list = call('ZRANGEBYSCORE', packs, text_of(first - most_in_pack), text_of(last))
+  local list = call('ZRANGEBYLEX', packs, '[' .. text_of(first - most_in_pack),
+                    '[' .. text_of(last))
   for _, begins in ipairs(list) do
     local pack, held = open_pack(call('HGET', tasks, begins)), call('HGET', where, begins)
     for i = math.max(1, first - begins + 1), math.min(pack.count, last - begins + 1) do

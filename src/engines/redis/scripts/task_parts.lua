@@ -52,7 +52,7 @@ local function divide(first, pack, sizes, holder)
       held[#held + 1] = held_by(holder, size)
     end
     if size > 1 then
-      made[#made + 1] = text
+      made[#made + 1] = '0'
       made[#made + 1] = text
     end
     number, task, at = number + size, task + size, at + bytes
@@ -69,12 +69,13 @@ end
 local function record_with(number)
   local text, first = call('HGET', tasks, number), number
   if not text then
-    first = call('ZREVRANGEBYSCORE', packs, number, '-inf', 'LIMIT', 0, 1)[1]
+    first = call('ZREVRANGEBYLEX', packs, '[' .. number, '-', 'LIMIT', 0, 1)[1]
     text = first and call('HGET', tasks, first)
   end
   if not text then return nil end
   local count = tonumber(match(text, '^=(%d+)') or 1)
-  if number - first < count then return text, first, count end
+  local at = number - first
+  if at >= 0 and at < count then return text, first, count end
   return nil
 end
 
@@ -112,7 +113,7 @@ local function parts_of(first, count)
         local begins = names[i]
         if not held and number == first then
           -- It may be inside of a pack.
-          begins = call('ZREVRANGEBYSCORE', packs, begins, '-inf', 'LIMIT', 0, 1)[1]
+          begins = call('ZREVRANGEBYLEX', packs, '[' .. begins, '-', 'LIMIT', 0, 1)[1]
           held = begins and call('HGET', where, begins)
         end
         if held then

@@ -196,7 +196,7 @@ local function forget_ended(count)
       local till = match(call('HGET', where, match(each, '^%d+')) or '', '(%d+)$')
       return not till or tonumber(till) <= now_ms()
     end
-    local oldest = call('LINDEX', plain, 0)
+    local oldest = call('LRANGE', plain, 0, 0)[1]
     if oldest and is_over(oldest) then drop(most, is_over) end
   end
   if entries > 0 then call('LTRIM', plain, entries, -1) end
