@@ -232,7 +232,8 @@ TEST(SharedLoopTest, CoroutinesUnderWayGoWithIt) {
   {
     SharedLoop loop;
     auto const wait = [](std::shared_ptr<int> /*kept*/) -> asio::awaitable<void> {
-      asio::steady_timer timer(co_await asio::this_coro::executor, 1h);
+      auto const executor = co_await asio::this_coro::executor;
+      asio::steady_timer timer(executor, 1h);
       co_await timer.async_wait(asio::use_awaitable);
     };
     asio::co_spawn(loop.executor(), wait(kept), [](std::exception_ptr) {});
