@@ -3,6 +3,8 @@
 
 #include <boost/asio/post.hpp>
 
+#include <algorithm>
+
 namespace holt {
 namespace {
 
@@ -10,25 +12,22 @@ namespace {
 /// caller who only came along.
 constexpr int most_rounds = 16;
 
-// Where this thread works just now, and where it is bringing something.
-thread_local LoopQueue const* works_at = nullptr;
-thread_local LoopQueue const* brings_to = nullptr;
-
 }  // namespace
 
-LoopQueue::Bringing::Bringing(LoopQueue& queue) : queue_(queue) { brings_to = &queue; }
+LoopQueue::Bringing::Bringing(LoopQueue& queue) : queue_(queue) {
+  std::scoped_lock const lock(queue_.mutex_);
+  queue_.bringing_.push_back(std::this_thread::get_id());
+}
 
 LoopQueue::Bringing::~Bringing() {
-  brings_to = nullptr;
   {
     std::scoped_lock const lock(queue_.mutex_);
+    std::erase(queue_.bringing_, std::this_thread::get_id());
     if (queue_.busy_ || queue_.tasks_.empty()) return;
     queue_.busy_ = true;
   }
   queue_.work_through();
 }
-
-bool LoopQueue::is_here() const noexcept { return works_at == this; }
 
 void LoopQueue::add(Task task, bool at_once) {
   {
@@ -41,7 +40,7 @@ void LoopQueue::add(Task task, bool at_once) {
     tasks_.push_back(std::move(task));
     if (busy_) return;
     if (!now) {
-      if (brings_to != this) call_loop();
+      if (std::ranges::find(bringing_, std::this_thread::get_id()) == bringing_.end()) call_loop();
       return;
     }
     busy_ = true;
@@ -68,22 +67,22 @@ void LoopQueue::work() {
 
 /// Whoever set `busy_`.
 void LoopQueue::work_through() noexcept {
-  auto const* const before = std::exchange(works_at, this);
+  worker_ = std::this_thread::get_id();
   std::vector<Task> round;
   for (int i = 0;; ++i) {
     {
       std::scoped_lock const lock(mutex_);
       if (tasks_.empty() || i == most_rounds) {
         busy_ = false;
+        worker_ = std::thread::id();
         if (!tasks_.empty()) call_loop();
-        break;
+        return;
       }
       round.swap(tasks_);
     }
     for (auto& task : round) std::exchange(task, nullptr)();
     round.clear();
   }
-  works_at = before;
 }
 
 void LoopQueue::close() {

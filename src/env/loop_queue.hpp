@@ -11,8 +11,10 @@
 #include <boost/asio/execution.hpp>
 #include <boost/asio/io_context.hpp>
 
+#include <atomic>
 #include <functional>
 #include <mutex>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -84,7 +86,8 @@ class LoopQueue {
     LoopQueue& queue_;
   };
 
-  [[nodiscard]] bool is_here() const noexcept;
+  /// Whether this thread works here just now.
+  [[nodiscard]] bool is_here() const noexcept { return worker_ == std::this_thread::get_id(); }
   void add(Task task, bool at_once);
   void work();
   void work_through() noexcept;
@@ -95,7 +98,9 @@ class LoopQueue {
   std::vector<Task> tasks_;  ///< guarded, as the rest is
   bool busy_ = false;        ///< somebody works
   bool called_ = false;      ///< the loop will
+  std::vector<std::thread::id> bringing_;
   bool closed_ = false;
+  std::atomic<std::thread::id> worker_;  ///< not guarded: who is asked about knows its own id
 };
 
 }  // namespace holt

@@ -362,8 +362,7 @@ asio::awaitable<std::expected<void, Lost>> RedisLeaseStore::release(Name name, O
     reply = decided(std::move(answer), name.text(), scripts::release.name);
   }
   if (reply.empty()) reply = co_await release_alone(name, owner, deadline);
-  if (reply->is_text()) {
-    remind_later(name, reply->text());
+  if (reply->is_text() && remind_later(name, reply->text())) {
     co_return std::expected<void, Lost>();
   }
   auto const answer = reply->integer();
@@ -372,11 +371,12 @@ asio::awaitable<std::expected<void, Lost>> RedisLeaseStore::release(Name name, O
   co_return std::unexpected(std::move(lost));
 }
 
-/// To whom it was offered, a space, and who stands behind.
-void RedisLeaseStore::remind_later(Name const& name, std::string_view owners) {
+/// To whom it was offered, a space, and who stands behind. False: the answer is something else.
+bool RedisLeaseStore::remind_later(Name const& name, std::string_view owners) {
   auto const space = owners.find(' ');
-  if (space == std::string_view::npos) return;
+  if (space == std::string_view::npos) return false;
   reminders_.remind_later(name.text(), owners.substr(0, space), owners.substr(space + 1));
+  return true;
 }
 
 asio::awaitable<Reply> RedisLeaseStore::release_alone(Name const& name, Owner const& owner,

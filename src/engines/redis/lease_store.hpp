@@ -50,7 +50,7 @@ class RedisLeaseStore final : public LeaseStore {
   Reply decided(Answer answer, std::string_view name, std::string_view operation);
   asio::awaitable<Reply> acquire_alone(LeaseRequest const& request, Instant deadline);
   asio::awaitable<Reply> release_alone(Name const& name, Owner const& owner, Instant deadline);
-  void remind_later(Name const& name, std::string_view owners);
+  bool remind_later(Name const& name, std::string_view owners);
   std::string_view identity_to_tell();
   [[nodiscard]] bool knows_server() { return servers_.are_cluster() || servers_.one().is_ready(); }
   asio::awaitable<void> know_server(std::string_view operation, Instant deadline);
