@@ -72,7 +72,12 @@ void SimEnv::cancel(TimerId timer) {
 void SimEnv::call_user(Task task) {
   auto const delay = lateness_ > Nanos{} ? late_.between(Nanos{}, lateness_) : Nanos{};
   user_busy_until_ = std::max(user_busy_until_, world_.now() + delay);
-  world_.schedule(node_, user_busy_until_, std::move(task));
+  user_calls_->push_back(std::move(task));
+  world_.schedule(node_, user_busy_until_, [calls = user_calls_] {
+    auto next = std::move(calls->front());
+    calls->pop_front();
+    next();
+  });
 }
 
 }  // namespace holt::sim

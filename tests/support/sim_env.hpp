@@ -7,7 +7,9 @@
 #include "support/sim_world.hpp"
 
 #include <cstdint>
+#include <deque>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -62,6 +64,7 @@ class SimEnv final : public Env {
   std::string boot_id_ = "sim-boot";
   Nanos blocking_delay_{};
   Nanos user_busy_until_{};  ///< the user's callbacks run one after the other
+  std::shared_ptr<std::deque<Task>> const user_calls_ = std::make_shared<std::deque<Task>>();
   Random random_;
   Random late_;
   TimerId next_timer_ = 1;
