@@ -22,8 +22,8 @@ sub = @$(MAKE) -s
 # flock: two makes at once must not build in the same folder.
 compile = flock $(1)/.lock cmake --build $(1) -j $(JOBS) $(if $(2),--target $(2))
 # --no-tests=error: a test run that finds no tests is broken, not green.
-run_tests = ctest --test-dir $(1) -j $(JOBS) --output-on-failure --progress --no-label-summary \
-  --no-tests=error
+run_tests = ctest --test-dir $(1) -j $(or $(2),$(JOBS)) --output-on-failure --progress \
+  --no-label-summary --no-tests=error
 # Tests of real servers and processes share a busy machine: one that fails gets a second chance, and
 # the log shows both. What needed it is a test, or a promise, to look at.
 second_chance := --repeat until-pass:2
@@ -51,13 +51,15 @@ test: ## everything CI runs: tidy, both compilers, all tests under ASan and UBSa
 	$(say) running all tests
 	@$(call run_tests,build/test) $(second_chance)
 
+# Twice as many as there are cores: these wait for leases to end more than they compute.
 quick: ## tidy, unit tests and the contract on one server of each engine: the inner loop
 	$(install) build test
 	$(sub) tidy build/test/build.ninja
 	$(say) building the unit and contract tests with ASan and UBSan
 	@$(call compile,build/test,quick)
 	$(say) running the unit and contract tests
-	@$(call run_tests,build/test) -L '^(unit|contract)$$' -E '^contract\.(Redis|Postgres)'
+	@$(call run_tests,build/test,$(shell echo $$((2 * $(JOBS))))) -L '^(unit|contract)$$' \
+	  -E '^contract\.(Redis|Postgres)'
 
 sim: ## simulate SEEDS=N seeds (default 10000), or replay one with SEED=K, on the optimised build
 	$(install) build test
