@@ -17,8 +17,9 @@ std::expected<TaskId, std::string> TaskId::parse(std::string_view text) {
   auto const digits = text.substr(slash + 1);
   if (!is_queue_name(queue)) return std::unexpected(std::string(queue_name_rule));
   std::uint64_t number = 0;
-  auto const* const end = digits.data() + digits.size();
-  auto const [rest, error] = std::from_chars(digits.data(), end, number);
+  auto const* const begin = digits.data();
+  auto const* const end = begin + digits.size();
+  auto const [rest, error] = std::from_chars(begin, end, number);
   if (error != std::errc() || rest != end || number == 0 || digits.front() == '0') {
     return std::unexpected("a task's number, behind the '/', is a whole number above zero");
   }

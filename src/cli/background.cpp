@@ -93,7 +93,7 @@ int Background::wait(milliseconds patience) {
 
 void Background::go_on() {
   Descriptor const nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  ::dup2(nothing.get(), STDIN_FILENO);
+  if (nothing.get() >= 0) ::dup2(nothing.get(), STDIN_FILENO);
   char const word = '\n';
   if (::write(pipe_.get(), &word, 1) != 1) {
     throw Failure(ExitCode::failed, "the command that started it is gone");

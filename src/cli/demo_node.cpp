@@ -22,6 +22,7 @@ constexpr std::chrono::milliseconds poll_takes{20};
 
 std::vector<std::string> endpoints() {
   std::vector<std::string> letters;
+  letters.reserve(demo_endpoints);
   for (std::size_t i = 0; i < demo_endpoints; ++i) {
     letters.emplace_back(1, static_cast<char>('a' + i));
   }

@@ -36,6 +36,7 @@ char letter(std::size_t task) { return static_cast<char>('a' + task); }
 
 std::vector<AddedTask> add_tasks(Queue& queue) {
   std::vector<TaskDraft> drafts;
+  drafts.reserve(demo_tasks);
   for (std::size_t i = 0; i < demo_tasks; ++i) {
     drafts.push_back({.kind = i == fatal ? demo_long : demo_short,
                       .payload = std::string(1, letter(i)),

@@ -101,6 +101,7 @@ std::string name_in(std::string const& workspace, std::vector<InstanceInfo> cons
 
 [[noreturn]] void refuse_unknown(std::string const& name, std::vector<InstanceInfo> const& all) {
   std::vector<std::string_view> names;
+  names.reserve(all.size());
   for (auto const& instance : all) names.emplace_back(instance.name);
   auto const meant = nearest(name, names);
   refuse("there is no instance '" + name + "'" +
