@@ -36,6 +36,7 @@ class HeldTask;
 namespace [[gnu::visibility("hidden")]] client {
 class Core;
 class QueueWork;
+struct Inside;
 }  // namespace client
 
 /// How a task is added. Trivially destructible on purpose: docs/adr/0005-coroutine-rules.md.
@@ -94,6 +95,7 @@ class Queue {
 
  private:
   friend class client::Core;
+  friend struct client::Inside;
   Queue(std::shared_ptr<client::Core> core, std::string name) noexcept;
   std::shared_ptr<client::Core> core_;
   std::string name_;

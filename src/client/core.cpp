@@ -97,7 +97,10 @@ Core::Core(std::string url, std::string instance, OpenOptions const& options)
                                      env_, engine_->leases(), options.metrics->book(), instance_)
                                : nullptr),
       keeper_(env_, leases(), engine_->signals(), log_),
-      locks_(env_, leases(), engine_->signals(), keeper_, log_) {
+      locks_(env_, leases(), engine_->signals(), keeper_, log_),
+      task_calls_(engine_->tasks() != nullptr
+                      ? std::make_unique<TaskCalls>(env_, *engine_->tasks(), engine_->signals())
+                      : nullptr) {
   ours_.set(Instant::max());
   if (telemetry_.on()) keeper_.watch(telemetry_);
   engine_->on_gone([this](std::string reason) {

@@ -18,6 +18,7 @@
 #include "primitives/keeper.hpp"
 #include "primitives/lock.hpp"
 #include "primitives/polling.hpp"
+#include "primitives/task_calls.hpp"
 #include "primitives/watcher.hpp"
 
 #include <holt/detail/async_calls.hpp>
@@ -119,18 +120,18 @@ class Core : public std::enable_shared_from_this<Core> {
   }
   void on_executor(std::function<void()> const& work) { loops_.run(elsewhere(call(work))); }
 
-  /// Runs it behind the caller; `done` as in holt/detail/async_calls.hpp.
-  template <class T>
-  void start(Job<T> job, detail::Done<T> done) {
-    auto ended = [done = std::move(done),
-                  call = std::move(job.call)](detail::Outcome<T> outcome) mutable {
-      outcome.answer ? call.ended(*outcome.answer) : call.failed();
-      done(std::move(outcome));
-    };
-    start(std::move(job.work), detail::Done<T>(std::move(ended)));
+  /// Runs it behind the caller; `done`, called with an Outcome<T>, as in
+  /// holt/detail/async_calls.hpp.
+  template <class T, class Ended>
+  void start(Job<T> job, Ended done) {
+    start(std::move(job.work),
+          [done = std::move(done), call = std::move(job.call)](detail::Outcome<T> outcome) mutable {
+            outcome.answer ? call.ended(*outcome.answer) : call.failed();
+            done(std::move(outcome));
+          });
   }
-  template <class T>
-  void start(asio::awaitable<T> work, detail::Done<T> done) {
+  template <class T, class Ended>
+  void start(asio::awaitable<T> work, Ended done) {
     auto ended = [self = shared_from_this(), done = std::move(done),
                   attention = home_ != nullptr ? home_->attention() : nullptr](
                      std::exception_ptr error, T answer) mutable {
@@ -169,14 +170,16 @@ class Core : public std::enable_shared_from_this<Core> {
   bool pause_endpoint(Name const& polling, std::string_view endpoint, bool paused);
   Queue queue(std::string_view name);
   Worker worker(WorkerOptions const& options);
-  std::vector<AddedTask> add_tasks(AddRequest request);
-  Cancellation cancel_task(TaskId const& id);
-  std::optional<TaskInfo> find_task(TaskId const& id);
-  TaskPage list_tasks(std::string const& queue, std::optional<TaskState> state,
-                      std::string const& cursor, std::uint32_t limit);
-  TaskCounts count_tasks(std::string const& queue);
-  std::optional<TaskInfo> wait_for_task(TaskId const& id, std::chrono::milliseconds wait,
-                                        std::stop_token const& stop);
+  // Of tasks: checked now, and ready to run.
+  asio::awaitable<std::vector<Added>> add_tasks(AddRequest request);
+  asio::awaitable<Cancellation> cancel_task(TaskId const& id);
+  asio::awaitable<std::optional<TaskInfo>> find_task(TaskId const& id);
+  asio::awaitable<TaskPage> list_tasks(std::string const& queue, std::optional<TaskState> state,
+                                       std::string const& cursor, std::uint32_t limit);
+  asio::awaitable<TaskCounts> count_tasks(std::string const& queue);
+  asio::awaitable<std::optional<TaskInfo>> wait_for_task(TaskId const& id,
+                                                         std::chrono::milliseconds wait,
+                                                         std::stop_token stop);
   std::unique_ptr<Serving> serving(InstanceOptions const& options, Instances::Listener listener);
   /// For a client of the register.
   InstanceRegister instances();
@@ -202,6 +205,8 @@ class Core : public std::enable_shared_from_this<Core> {
   /// Throws InvalidArgument where the store has no place for tasks.
   [[nodiscard]] TaskStore& tasks();
   void hear_of_ends();
+  asio::awaitable<std::optional<TaskInfo>> wait_while_open(TaskId id, Instant give_up,
+                                                           std::stop_token stop);
   [[nodiscard]] LeaseStore& leases() { return metered_ ? *metered_ : engine_->leases(); }
   LockRequest request(Name const& name, LockOptions const& options, std::stop_token stop);
 
@@ -231,6 +236,7 @@ class Core : public std::enable_shared_from_this<Core> {
   std::unique_ptr<MeteredLeaseStore> metered_;  ///< null: nobody counts
   Keeper keeper_;
   Locks locks_;
+  std::unique_ptr<TaskCalls> task_calls_;  ///< null: the store has no place for tasks
 };
 
 }  // namespace holt::client

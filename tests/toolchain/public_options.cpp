@@ -6,8 +6,10 @@
 #include "task.hpp"
 
 #include <holt/detail/async_calls.hpp>
+#include <holt/detail/async_tasks.hpp>
 #include <holt/lock.hpp>
 #include <holt/open.hpp>
+#include <holt/queue.hpp>
 #include <holt/retry.hpp>
 
 #include <chrono>
@@ -18,9 +20,12 @@ using namespace std::chrono_literals;
 static_assert(std::is_trivially_destructible_v<holt::LockOptions>);
 static_assert(std::is_trivially_destructible_v<holt::RetryOptions>);
 static_assert(std::is_trivially_destructible_v<holt::BreakOptions>);
+static_assert(std::is_trivially_destructible_v<holt::TaskOptions>);
 static_assert(!std::is_aggregate_v<holt::Name>);
 static_assert(!std::is_aggregate_v<holt::Handle>);
+static_assert(!std::is_aggregate_v<holt::TaskId>);
 static_assert(!std::is_aggregate_v<holt::detail::Outcome<int>>);
+static_assert(!std::is_aggregate_v<holt::detail::TaskToAdd>);
 
 namespace {
 
@@ -31,11 +36,16 @@ Task<bool> break_lock(std::string reason, holt::BreakOptions options) {
   co_return reason == long_text() && options.now;
 }
 
+Task<bool> add(std::string kind, std::string payload, holt::TaskOptions options) {
+  co_return kind == "k" && payload == long_text() && options.unique == "u";
+}
+
 Task<bool> shapes() {
   bool const retried = co_await retry_lock(long_text(), {.ttl = 5s, .note = "n"},
                                            {.attempts = 3, .jitter = holt::Jitter::full});
   bool const broken = co_await break_lock(long_text(), {.now = true});
-  co_return retried&& broken;
+  bool const added = co_await add("k", long_text(), {.delay = 5s, .unique = "u"});
+  co_return retried&& broken&& added;
 }
 
 }  // namespace

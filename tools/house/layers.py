@@ -47,6 +47,7 @@ GROUPS = [
 # allows that one alone; "any" allows everything.
 LAYERS = [
     ("include/holt/asio.hpp", "std public asio", "the coroutine API: std, Asio and <holt/...>"),
+    ("include/holt/detail/asio_call.hpp", "std public asio", "a part of <holt/asio.hpp>"),
     ("include/holt/", "std public", "the public API includes std and itself only"),
     (
         "src/base/trust_word.cpp",
