@@ -268,6 +268,7 @@ CREATE TYPE "@schema@".task_batch AS (
   added_at     timestamptz[],
   payloads     bytea[],
   tasks        "@schema@".task_ready[],
+  bytes        bigint,
   plain        boolean,
   cut          boolean
 );
@@ -292,16 +293,10 @@ BEGIN
       _other.max_attempts, _other.numbers, _other.added_at, _other.payloads) AS a
       WHERE _other.lane IS NOT NULL
     UNION ALL SELECT u.* FROM unnest(_other.tasks) AS u) AS t;
+  _both.bytes := _one.bytes + _other.bytes;
   _both.plain := _one.plain AND _other.plain;
   _both.cut := _other.cut;
   RETURN _both;
-END $$;
-
-CREATE FUNCTION "@schema@".bytes_of(_batch "@schema@".task_batch) RETURNS bigint
-LANGUAGE plpgsql AS $$
-BEGIN
-  RETURN (SELECT coalesce(sum(octet_length(p)), 0) FROM unnest(_batch.payloads) AS p) +
-         (SELECT coalesce(sum(t.size), 0) FROM unnest(_batch.tasks) AS t);
 END $$;
 
 -- Takes the suspect that is first in its lane and priority, unless others are about to.
@@ -320,55 +315,61 @@ BEGIN
   IF FOUND THEN
     _batch.numbers := ARRAY[_task.number];
     _batch.tasks := ARRAY[_task];
+    _batch.bytes := _task.size;
     _batch.plain := _task.unique_key IS NULL AND _task.tell IS NULL AND _task.payload IS NOT NULL;
     _batch.cut := true;
   END IF;
   RETURN _batch;
 END $$;
 
--- Takes up to so many ready tasks and bytes of lanes that have some of this priority, from the
--- numbers behind the marks up to another. _any: the first one is taken whatever its size.
+-- Takes up to so many ready tasks and bytes: of each lane those behind one priority and number, up
+-- to another. _any: the first one is taken whatever its size. Who calls it assigns its result: to
+-- select from a function of a batch takes the server longer than a small batch itself.
 CREATE FUNCTION "@schema@".take_rows(
-  _lanes integer[], _marks bigint[], _upto bigint, _priority smallint, _want integer,
-  _bytes bigint, _any boolean, OUT batch "@schema@".task_batch, OUT bytes bigint)
-LANGUAGE plpgsql AS $$
+  _lanes integer[], _after_priorities integer[], _after_numbers bigint[],
+  _upto_priorities integer[], _upto_number bigint, _want integer, _bytes bigint, _any boolean)
+RETURNS "@schema@".task_batch LANGUAGE plpgsql AS $$
+DECLARE
+  _batch "@schema@".task_batch;
 BEGIN
   WITH locked AS MATERIALIZED (
-    SELECT r.ctid, r.number, r.size
-    FROM unnest(_lanes, _marks) AS l (lane, mark),
-    LATERAL (SELECT n.ctid, n.number, n.size FROM "@schema@".task_ready AS n
-             WHERE n.lane = l.lane AND NOT n.suspect AND n.priority = _priority
-               AND n.number > l.mark AND n.number <= _upto
-             ORDER BY n.number LIMIT _want FOR UPDATE SKIP LOCKED) AS r
-    ORDER BY r.number LIMIT _want),
+    SELECT r.ctid, r.priority, r.number, r.size
+    FROM unnest(_lanes, _after_priorities, _after_numbers, _upto_priorities)
+      AS l (lane, after_priority, after_number, upto_priority),
+    LATERAL (SELECT n.ctid, n.priority, n.number, n.size FROM "@schema@".task_ready AS n
+             WHERE n.lane = l.lane AND NOT n.suspect
+               AND (n.priority, n.number) > (l.after_priority, l.after_number)
+               AND (n.priority, n.number) <= (l.upto_priority, _upto_number)
+             ORDER BY n.priority, n.number LIMIT _want FOR UPDATE SKIP LOCKED) AS r
+    ORDER BY r.priority, r.number LIMIT _want),
   fitting AS MATERIALIZED (
     SELECT o.ctid, sum(o.size) OVER w <= _bytes OR (_any AND row_number() OVER w = 1) AS fits
-    FROM locked AS o WINDOW w AS (ORDER BY o.number)),
+    FROM locked AS o WINDOW w AS (ORDER BY o.priority, o.number)),
   gone AS (
     DELETE FROM "@schema@".task_ready AS r
     WHERE r.ctid = ANY (ARRAY (SELECT f.ctid FROM fitting AS f WHERE f.fits)) RETURNING r.*),
   sorted AS MATERIALIZED (SELECT g.* FROM gone AS g ORDER BY g.number),
   gathered AS (
     SELECT coalesce(array_agg(s.number), '{}') AS numbers, min(s.lane) AS lane,
-           min(s.max_attempts) AS max_attempts, array_agg(s.added_at) AS added_at,
-           array_agg(s.payload) AS payloads, coalesce(sum(s.size), 0)::bigint AS bytes,
+           min(s.priority) AS priority, min(s.max_attempts) AS max_attempts,
+           array_agg(s.added_at) AS added_at, array_agg(s.payload) AS payloads,
+           coalesce(sum(s.size), 0)::bigint AS bytes,
            coalesce(bool_and(s.unique_key IS NULL AND s.tell IS NULL AND s.payload IS NOT NULL),
                     true) AS plain,
            bool_and(num_nulls(s.unique_key, s.tell, s.timeout_us, s.keep_us, s.metadata,
                               s.progress, s.errors) = 7
                     AND s.payload IS NOT NULL AND s.attempt = 0 AND s.returns = 0)
-             AND min(s.lane) = max(s.lane) AND min(s.max_attempts) = max(s.max_attempts) AS alike
+             AND min(s.lane) = max(s.lane) AND min(s.priority) = max(s.priority)
+             AND min(s.max_attempts) = max(s.max_attempts) AS alike
     FROM sorted AS s)
-  SELECT g.numbers, g.plain, coalesce((SELECT bool_or(NOT f.fits) FROM fitting AS f), false),
-         CASE WHEN g.alike THEN g.lane END, CASE WHEN g.alike THEN _priority END,
+  SELECT g.numbers, CASE WHEN g.alike THEN g.lane END, CASE WHEN g.alike THEN g.priority END,
          CASE WHEN g.alike THEN g.max_attempts END, CASE WHEN g.alike THEN g.added_at END,
          CASE WHEN g.alike THEN g.payloads END,
          CASE WHEN NOT g.alike
               THEN (SELECT array_agg(ROW (s.*)::"@schema@".task_ready) FROM sorted AS s) END,
-         g.bytes
-  INTO batch.numbers, batch.plain, batch.cut, batch.lane, batch.priority, batch.max_attempts,
-       batch.added_at, batch.payloads, batch.tasks, bytes
-  FROM gathered AS g;
+         g.bytes, g.plain, coalesce((SELECT bool_or(NOT f.fits) FROM fitting AS f), false)
+  INTO _batch FROM gathered AS g;
+  RETURN _batch;
 END $$;
 
 -- Which lanes have ready tasks of the first priority after another, behind each mark, whether there
@@ -418,22 +419,38 @@ END $$;
 -- Takes up to so many ready tasks and bytes of some lanes, by priority and number, from the number
 -- behind each mark on. A suspect comes alone, when it is the first; not if _others says that there
 -- are others already.
--- Where several lanes have tasks of one priority, it looks up to which number they would be taken,
--- and then takes them of each; what others took meanwhile is made up for in another round.
+-- One lane, as most workers have, is taken in the order of its key. Where several have tasks of one
+-- priority, it looks up to which number they would be taken, and then takes them of each; what
+-- others took meanwhile is made up for in another round.
 CREATE FUNCTION "@schema@".take_ready(
   _lanes integer[], _want integer, _bytes bigint, _mark_lanes integer[],
   _mark_priorities integer[], _mark_numbers bigint[], _others boolean)
 RETURNS "@schema@".task_batch LANGUAGE plpgsql AS $$
 DECLARE
+  _last  constant bigint := 9223372036854775807;
   _first record;
   _upto  bigint;
-  _part  record;
+  _part  "@schema@".task_batch;
   _all   "@schema@".task_batch;
   _after integer := 0;
   _left  integer := _want;
+  _count integer;
   _alone boolean := false;  -- a suspect was passed by
 BEGIN
+  IF cardinality(_lanes) = 1 AND (_mark_lanes = '{}' OR _mark_lanes = _lanes) THEN
+    PERFORM FROM "@schema@".task_ready AS r WHERE r.lane = _lanes[1] AND r.suspect LIMIT 1;
+    IF NOT FOUND THEN
+      IF _mark_lanes = '{}' THEN
+        RETURN "@schema@".take_rows(_lanes, '{0}', '{0}', '{10}', _last, _want, _bytes,
+                                    NOT _others);
+      END IF;
+      RETURN "@schema@".take_rows(_lanes || _lanes, ARRAY[0, _mark_priorities[1]],
+                                  ARRAY[0, _mark_numbers[1]], ARRAY[_mark_priorities[1] - 1, 10],
+                                  _last, _want, _bytes, NOT _others);
+    END IF;
+  END IF;
   _all.numbers := '{}';
+  _all.bytes := 0;
   _all.plain := true;
   _all.cut := false;
   LOOP
@@ -443,6 +460,7 @@ BEGIN
     IF _first.suspect_lane IS NOT NULL AND NOT _others AND _all.numbers = '{}' THEN
       _all := "@schema@".take_suspect(_first.suspect_lane, _first.priority);
       IF _all.numbers <> '{}' THEN RETURN _all; END IF;
+      _all.bytes := 0;
       _all.plain := true;
       _all.cut := false;
     ELSE
@@ -450,9 +468,10 @@ BEGIN
     END IF;
     _after := _first.priority;
     CONTINUE WHEN _first.lanes IS NULL;
+    _count := cardinality(_first.lanes);
     FOR _round IN 1 .. 8 LOOP
-      _upto := 9223372036854775807;
-      IF cardinality(_first.lanes) > 1 THEN
+      _upto := _last;
+      IF _count > 1 THEN
         SELECT r.number INTO _upto
         FROM unnest(_first.lanes, _first.marks) AS l (lane, mark),
         LATERAL (SELECT n.number FROM "@schema@".task_ready AS n
@@ -460,17 +479,18 @@ BEGIN
                    AND n.number > l.mark
                  ORDER BY n.number LIMIT _left) AS r
         ORDER BY r.number OFFSET _left - 1 LIMIT 1;
-        _upto := coalesce(_upto, 9223372036854775807);
+        _upto := coalesce(_upto, _last);
       END IF;
-      SELECT * INTO _part FROM "@schema@".take_rows(
-        _first.lanes, _first.marks, _upto, _first.priority, _left, _bytes,
+      _part := "@schema@".take_rows(
+        _first.lanes, array_fill(_after, ARRAY[_count]), _first.marks,
+        array_fill(_after, ARRAY[_count]), _upto, _left, _bytes,
         _all.numbers = '{}' AND NOT _others);
-      _all := "@schema@".join_batches(_all, _part.batch);
       _bytes := _bytes - _part.bytes;
+      _all := "@schema@".join_batches(_all, _part);
       _left := _want - cardinality(_all.numbers);
       IF _all.cut OR _left = 0 THEN RETURN _all; END IF;
-      EXIT WHEN _upto = 9223372036854775807;
-      _first.marks := array_fill(_upto, ARRAY[cardinality(_first.lanes)]);
+      EXIT WHEN _upto = _last;
+      _first.marks := array_fill(_upto, ARRAY[_count]);
     END LOOP;
   END LOOP;
   _all.cut := _alone;

@@ -54,10 +54,9 @@ BEGIN
 END $$;
 
 -- When, after a time, the first claim of the queue ends and the first task of some lanes is due.
-CREATE FUNCTION "@schema@".next_change(_queue integer, _lanes integer[], _since timestamptz,
-                                       OUT ends_at timestamptz, OUT due_at timestamptz)
-LANGUAGE plpgsql AS $$
-BEGIN
+-- A query, which the server puts into those that ask.
+CREATE FUNCTION "@schema@".next_change(_queue integer, _lanes integer[], _since timestamptz)
+RETURNS TABLE (ends_at timestamptz, due_at timestamptz) LANGUAGE sql STABLE AS $$
   SELECT (SELECT c.ends_at FROM "@schema@".task_claim AS c
           WHERE c.queue = _queue AND c.done_at IS NULL AND c.ends_at > _since
           ORDER BY c.ends_at LIMIT 1),
@@ -65,8 +64,7 @@ BEGIN
             LATERAL (SELECT n.run_at FROM "@schema@".task_wait AS n
                      WHERE n.lane = l.lane AND n.run_at > _since
                      ORDER BY n.run_at LIMIT 1) AS w)
-  INTO ends_at, due_at;
-END $$;
+$$;
 
 -- An exchange's answer has arrived. What it claimed, if anything, stays.
 CREATE FUNCTION "@schema@".forget_answer(_queue integer, _owner text) RETURNS void
@@ -205,7 +203,7 @@ BEGIN
       PERFORM "@schema@".bring_due(lane_ids, '-infinity', _now);
       _got := "@schema@".join_batches(_got, "@schema@".take_ready(
         lane_ids, _want - cardinality(_got.numbers),
-        _max_bytes - "@schema@".bytes_of(_got), '{}', '{}', '{}', _got.numbers <> '{}'));
+        _max_bytes - _got.bytes, '{}', '{}', '{}', _got.numbers <> '{}'));
       _since := '-infinity';
     END IF;
   END IF;
@@ -297,6 +295,14 @@ DECLARE
   _tasks integer;
 BEGIN
   PERFORM set_config('lock_timeout', _patience_ms::text, true);
+  IF cardinality(_owners) = 1 THEN
+    RETURN QUERY SELECT e.* FROM "@schema@".exchange_one(
+      _instance, _names[1], _owners[1], _wants[1], _ttls_us[1], _kinds, _max_bytes[1],
+      _idles_us[1], _hears[1], _present[1], _workers[1], _answered[1], _back, _claims, _fences,
+      _counts, _numbers, _outcomes, _delays_us, _texts, _mark_lanes, _mark_priorities,
+      _mark_numbers, _sinces_us[1]) AS e;
+    RETURN;
+  END IF;
   FOR _i IN 1 .. cardinality(_owners) LOOP
     _tasks := 0;
     FOR _j IN _c + 1 .. _c + _n_claims[_i] LOOP _tasks := _tasks + _counts[_j]; END LOOP;
