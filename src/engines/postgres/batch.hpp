@@ -2,10 +2,13 @@
 #pragma once
 // Batch: calls of one kind that go to the server together. The first goes at once; those that come
 // while as many statements are under way as there are connections wait, and go with the next one,
-// so they share its commit. If one of them cannot be decided because somebody keeps a lock, or is
-// past a limit, each is sent again alone: nobody waits for what another is kept from, nor is
-// refused what another may not have. On Env::executor().
+// so they share its commit. Callers of one that has landed often come back at once: with a time to
+// linger the next one waits so long for them, or some would be in each statement and the others
+// wait for it; where they do not come, less and less often. If one of them cannot be decided
+// because somebody keeps a lock, or is past a limit, each is sent again alone: nobody waits for
+// what another is kept from, nor is refused what another may not have. On Env::executor().
 
+#include "base/comeback.hpp"
 #include "contracts/env.hpp"
 #include "engines/postgres/errors.hpp"
 
@@ -18,6 +21,7 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -37,9 +41,10 @@ class Batch {
   using Weight = std::size_t (*)(Request const& request);
 
   /// At most `most` in one statement, by their weights, and `at_once` statements at a time.
-  Batch(Env& env, std::string operation, std::size_t most, int at_once, Weight weight, Run run)
+  Batch(Env& env, std::string operation, std::size_t most, int at_once, Weight weight, Run run,
+        std::chrono::microseconds linger = {})
       : state_(std::make_shared<State>(env, std::move(operation), most, at_once, weight,
-                                       std::move(run))) {}
+                                       std::move(run), linger)) {}
   /// Whoever waits hears nothing any more: the pool is closed first, which ends all that runs.
   ~Batch() { state_->run = nullptr; }
   Batch(Batch const&) = delete;
@@ -70,17 +75,25 @@ class Batch {
   using Group = std::vector<Entry>;
 
   struct State : std::enable_shared_from_this<State> {
-    State(Env& of, std::string what, std::size_t up_to, int statements, Weight how_heavy, Run how)
+    State(Env& of, std::string what, std::size_t up_to, int statements, Weight how_heavy, Run how,
+          std::chrono::microseconds how_long)
         : env(of),
           operation(std::move(what)),
           most(up_to),
           at_once(statements),
           weight(how_heavy),
-          run(std::move(how)) {}
+          run(std::move(how)),
+          linger(how_long) {}
 
     void add(Entry entry) {
       watch(entry.deadline);
       waiting.push_back(std::move(entry));
+      if (comeback.awaits()) {
+        if (!comeback.all(waiting.size())) return;
+        env.cancel(alarm_of_comeback);
+        end_comeback();
+        return;
+      }
       if (std::exchange(pumping, true)) return;
       // Whoever else asks in this turn of the loop comes along.
       asio::post(env.executor(), [self = this->shared_from_this()] {
@@ -89,8 +102,30 @@ class Batch {
       });
     }
 
+    void wait_for_comeback() {
+      alarm_of_comeback = env.call_at(env.now() + linger, [weak = this->weak_from_this()] {
+        auto const self = weak.lock();
+        if (self && self->comeback.awaits() && self->env.now() >= self->lingers_until) {
+          self->end_comeback();
+        }
+      });
+      lingers_until = env.now() + linger;
+    }
+
+    void end_comeback() {
+      comeback.end(waiting.size());
+      pump();
+    }
+
+    /// Who lingers wants one statement with all callers; a second one goes for those who are more
+    /// than it has, so that they need not wait for it if it hangs.
+    [[nodiscard]] bool may_send() const {
+      if (running >= at_once || waiting.empty()) return false;
+      return running == 0 || linger.count() == 0 || waiting.size() > callers_under_way;
+    }
+
     void pump() {
-      while (run && running < at_once && !waiting.empty()) {
+      while (run && !comeback.awaits() && may_send()) {
         auto group = std::make_shared<Group>();
         std::size_t sum = 0;
         while (!waiting.empty()) {
@@ -107,6 +142,7 @@ class Batch {
 
     void send(std::shared_ptr<Group> group) {
       ++running;
+      callers_under_way += group->size();
       groups.push_back(group);
       std::vector<Request> requests;
       requests.reserve(group->size());
@@ -124,6 +160,7 @@ class Batch {
 
     void deliver(Group& group, std::exception_ptr const& error, std::vector<Result> results) {
       --running;
+      callers_under_way -= group.size();
       std::erase_if(groups, [&](auto const& one) { return one.get() == &group; });
       if (error && group.size() > 1 && is_about_one(error)) {
         for (auto& entry : group) {
@@ -134,6 +171,7 @@ class Batch {
         return;
       }
       results.resize(group.size());
+      if (linger.count() > 0 && comeback.begin(group.size(), waiting.size())) wait_for_comeback();
       for (std::size_t i = 0; i < group.size(); ++i) {
         if (auto done = std::exchange(group[i].done, nullptr)) done(error, std::move(results[i]));
       }
@@ -197,7 +235,12 @@ class Batch {
     int const at_once;
     Weight const weight;
     Run run;
+    std::chrono::microseconds const linger;
+    Comeback comeback;
+    Instant lingers_until;
+    Env::TimerId alarm_of_comeback{};
     int running = 0;
+    std::size_t callers_under_way = 0;
     bool pumping = false;
     std::deque<Entry> waiting;
     std::vector<std::shared_ptr<Group>> groups;  ///< under way

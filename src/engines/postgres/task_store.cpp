@@ -28,6 +28,8 @@ constexpr std::size_t weight_of_call = 15;
 constexpr std::size_t weight_per_statement = 1024;
 /// Statements with small adds at a time: more would each have fewer, and cost more in all.
 constexpr int adds_at_once = 2;
+/// Less than a statement with its commit takes.
+constexpr std::chrono::microseconds adds_linger{200};
 /// Exchanges that share a statement have so many tasks together, about, and are not many more.
 constexpr std::size_t tasks_per_exchange_statement = 1000;
 constexpr std::size_t weight_of_exchange = 10;
@@ -123,10 +125,12 @@ PostgresTaskStore::PostgresTaskStore(Env& env, Pool& pool, Pool& reads, Pool& sw
       look_(of_function(sql::task_look, place)),
       count_(of_function(sql::task_count, place)),
       sweeper_(env, sweeps, place),
-      adds_(env, "add", weight_per_statement, adds_at_once, weight_of,
-            [this](std::vector<AddRequest> requests, Instant deadline) {
-              return add_all(std::move(requests), deadline);
-            }),
+      adds_(
+          env, "add", weight_per_statement, adds_at_once, weight_of,
+          [this](std::vector<AddRequest> requests, Instant deadline) {
+            return add_all(std::move(requests), deadline);
+          },
+          adds_linger),
       exchanges_(env, "claim", tasks_per_exchange_statement, exchanges_at_once, exchange_weight,
                  [this](std::vector<SharedExchange> calls, Instant deadline) {
                    return exchange_all(std::move(calls), deadline);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engines/redis/task_adds.hpp"
 
+#include "base/comeback.hpp"
 #include "contracts/task_rules.hpp"
 #include "engines/redis/errors.hpp"
 #include "engines/redis/lease_steps.hpp"
@@ -27,6 +28,8 @@ constexpr std::size_t shared_bytes = std::size_t{256} << 10U;
 constexpr std::size_t most_tasks_to_share = 16;
 // Who shares a call shares its deadline, which is the first of theirs.
 constexpr std::chrono::seconds deadlines_apart{1};
+/// About what such a call takes.
+constexpr std::chrono::microseconds comeback_takes{150};
 
 std::int64_t ms_of(std::chrono::system_clock::time_point time) {
   return std::chrono::ceil<milliseconds>(time.time_since_epoch()).count();
@@ -157,6 +160,7 @@ void AddWords::add_pack_run(Tasks run) {
 }
 
 void AddWords::add_run(Tasks run) {
+  special_ = true;
   words_.push_back(run.front().kind);
   words_.push_back(spec_of(run.front()));
   words_.push_back(std::to_string(run.size()));
@@ -182,11 +186,16 @@ struct TaskAdds::State : std::enable_shared_from_this<State> {
     std::vector<Caller> waiting;
     std::size_t in_flight = 0;  ///< calls
     Instant deadline;           ///< by which those in flight have ended
+    Comeback comeback;
+    Instant waits_until;  ///< for those who may come back
+    Env::TimerId alarm{};
   };
 
   void join(std::string const& queue, Caller caller);
   void send_all(std::string const& queue);
-  void landed(std::string const& queue);
+  void landed(std::string const& queue, std::size_t callers);
+  void wait_for_comeback(std::string const& queue, Line& line);
+  void end_comeback(std::string const& queue);
   void start(std::string const& queue, std::vector<Caller> callers, bool in_line);
   asio::awaitable<void> send(std::string queue, std::vector<Caller> callers, bool in_line);
   [[nodiscard]] ScriptCall call_of(std::string const& queue, std::vector<Caller> const& callers,
@@ -197,24 +206,55 @@ struct TaskAdds::State : std::enable_shared_from_this<State> {
   std::map<std::string, Line> lines;  ///< by queue, while somebody is in it
 };
 
-/// Waits until the end of this turn, or for the answer to the call before: what comes meanwhile
-/// goes in one call. Not longer than its own deadline allows.
+/// Waits until the end of this turn, or for the answer to the call before and those who come back
+/// with it: what comes meanwhile goes in one call. Not longer than its own deadline allows.
 void TaskAdds::State::join(std::string const& queue, Caller caller) {
   auto& line = lines[queue];
   bool const first = line.waiting.empty();
+  bool const comes_back = line.comeback.awaits() && line.in_flight == 0;
   bool const waits = line.in_flight > 0 && caller.deadline >= line.deadline;
   line.waiting.push_back(std::move(caller));
+  if (comes_back) {
+    if (!line.comeback.all(line.waiting.size())) return;
+    env.cancel(line.alarm);
+    end_comeback(queue);
+    return;
+  }
   if (waits || (!first && line.in_flight == 0)) return;
   asio::post(env.executor(), [weak = weak_from_this(), queue] {
     if (auto const self = weak.lock()) self->send_all(queue);
   });
 }
 
-void TaskAdds::State::landed(std::string const& queue) {
+void TaskAdds::State::landed(std::string const& queue, std::size_t callers) {
   auto const found = lines.find(queue);
   auto& line = found->second;
   if (--line.in_flight > 0) return;
-  if (line.waiting.empty()) {
+  if (line.comeback.begin(callers, line.waiting.size())) {
+    wait_for_comeback(queue, line);
+  } else if (line.waiting.empty()) {
+    lines.erase(found);
+  } else {
+    send_all(queue);
+  }
+}
+
+void TaskAdds::State::wait_for_comeback(std::string const& queue, Line& line) {
+  line.waits_until = env.now() + comeback_takes;
+  line.alarm = env.call_at(line.waits_until, [weak = weak_from_this(), queue] {
+    auto const self = weak.lock();
+    if (!self) return;
+    auto const found = self->lines.find(queue);
+    if (found == self->lines.end() || !found->second.comeback.awaits()) return;
+    if (self->env.now() >= found->second.waits_until) self->end_comeback(queue);
+  });
+}
+
+void TaskAdds::State::end_comeback(std::string const& queue) {
+  auto const found = lines.find(queue);
+  auto& line = found->second;
+  line.comeback.end(line.waiting.size());
+  if (line.waiting.empty() && line.in_flight == 0) {
     lines.erase(found);
   } else {
     send_all(queue);
@@ -252,11 +292,11 @@ ScriptCall TaskAdds::State::call_of(std::string const& queue, std::vector<Caller
   for (auto const& caller : callers) words.add(*caller.request);
   auto const& all_words = words.words();
   ScriptCall call(scripts::task_add, QueueCalls::keys_of_add + words.request_starts().size(),
-                  5 + all_words.size());
+                  6 + all_words.size());
   calls.add_keys(queue, QueueCalls::keys_of_add, call);
   for (auto const start : words.request_starts()) call.add(calls.requests_key(queue, start));
   call.add(calls.inbox_channel()).add(queue).add(identity);
-  call.add(words.tasks()).add(words.groups());
+  call.add(words.tasks()).add(words.groups()).add(words.special() ? 1 : 0);
   for (auto const& word : all_words) call.add(word);
   return call;
 }
@@ -279,7 +319,7 @@ asio::awaitable<void> TaskAdds::State::send(std::string queue, std::vector<Calle
     error = std::current_exception();
   }
   // The next call goes out first: waking callers takes longer than the server needs for it.
-  if (in_line) landed(queue);
+  if (in_line) landed(queue, callers.size());
   co_await asio::post(asio::use_awaitable);
   for (std::size_t i = 0; i < callers.size(); ++i) {
     if (error) {

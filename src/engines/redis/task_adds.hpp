@@ -42,6 +42,8 @@ class AddWords {
   }
   [[nodiscard]] std::size_t tasks() const { return tasks_; }
   [[nodiscard]] std::size_t groups() const { return groups_; }
+  /// Whether there are tasks that cannot be packed.
+  [[nodiscard]] bool special() const { return special_; }
 
  private:
   using Tasks = std::span<NewTask const>;
@@ -55,6 +57,7 @@ class AddWords {
   std::vector<std::string_view> request_starts_;
   std::size_t tasks_ = 0;
   std::size_t groups_ = 0;
+  bool special_ = false;
   /// Callers with one task each, who are the last group so far; empty: it is another one.
   std::vector<NewTask const*> group_;
   std::vector<std::string_view> group_requests_;

@@ -4,14 +4,14 @@
 --          request -> answer. What requests have before their first '.' names it, which is a time
 --          if they are a client's: so many share one, and none is large.
 -- Inputs:  1 channel of inboxes, 2 queue, 3 the server's identity or '', 4 how many tasks in all,
---          5 how many groups of callers. A group is '=callers' that have a request and one task
---          each, which only differ in their payloads: kind, head of a pack, the requests, the
---          payloads. Or it is one caller, 'tasks runs', request or '', and of each run of tasks
---          that differ in their texts only: kind, 'p delay_ms at_ms u period_ms s' (p priority - 1,
---          u how its key is unique: w, u, p or '-', s 1 if payloads go to the side), how many; of
---          each task its record, and its key and its payload where it has such. Of a run that
---          can be packs: kind, 'p=', how many tasks, head; of each hundred the lengths of payloads
---          and these.
+--          5 how many groups of callers, 6 1 if there is a run that cannot be packs, else 0. A
+--          group is '=callers' that have a request and one task each, which only differ in their
+--          payloads: kind, head of a pack, the requests, the payloads. Or it is one caller, 'tasks
+--          runs', request or '', and of each run of tasks that differ in their texts only: kind,
+--          'p delay_ms at_ms u period_ms s' (p priority - 1, u how its key is unique: w, u, p or
+--          '-', s 1 if payloads go to the side), how many; of each task its record, and its key
+--          and its payload where it has such. Of a run that can be packs: kind, 'p=', how many
+--          tasks, head; of each hundred the lengths of payloads and these.
 -- Result:  for each caller 'first' and ';index=number' for each task whose key another one has: its
 --          numbers are consecutive; or '!' when a kind is one too many. The error VERSIONS when
 --          there is no number left.
@@ -20,13 +20,21 @@
 -- include task_keys.lua
 -- include task_pack.lua
 local channel, queue, memory, most_kinds = ARGV[1], ARGV[2], 600000, 256
-refuse_strangers(12)
-for i = 13, #KEYS do call('HLEN', KEYS[i]) end
+-- The counter, the kinds and the only requests are asked for before anything else is written.
+if ARGV[6] == '1' then
+  refuse_strangers(12)
+else
+  for _, i in ipairs({ 3, 4, 5, 11, 12 }) do refuse_stranger(i) end
+end
+if #KEYS > 13 then
+  for i = 13, #KEYS do call('HLEN', KEYS[i]) end
+end
+local idles = refuse_stranger(10)
 if ARGV[3] ~= '' then know_server(counter, ARGV[3]) end
 local number = draw_some(counter, 'v', tonumber(ARGV[4]))
 if not number then return redis.error_reply('VERSIONS are used up') end
 
-local at, request = 6, 12
+local at, request = 7, 12
 local records, scored, payloads, waiting, packed = {}, {}, {}, {}, {}
 local range  -- of tasks with their own records, as long as it grows
 local lanes, there, soonest, soonest_kind = {}, {}, nil, nil
@@ -250,5 +258,5 @@ call_with(scored, 2, 'ZADD', ready)
 call_with(packed, 2, 'ZADD', packs)
 write_counts()
 if soonest and is_first(soonest) then there[soonest_kind] = (there[soonest_kind] or 0) + 1 end
-wake(there, channel, queue)
+if idles > 0 then wake(there, channel, queue) end
 return answer

@@ -37,12 +37,13 @@ local call, format, match, sub = redis.call, string.format, string.match, string
 local counter, kinds, tasks, side, ready, due, retry, unique, periods, idle, blocks, packs =
   unpack(KEYS, 1, 12)
 
--- Ends the script with WRONGTYPE if somebody else has written to one of the first so many keys: in
--- the middle of its writes it would lose a task, or leave half of one.
+-- Ends the script with WRONGTYPE if somebody else has written to one of these keys: in the middle
+-- of its writes it would lose a task, or leave half of one.
 local size_of = { 'HLEN', 'HLEN', 'HLEN', 'HLEN', 'ZCARD', 'ZCARD', 'ZCARD', 'HLEN', 'ZCARD',
                   'HLEN', 'ZCARD', 'ZCARD', 'HLEN', 'HLEN', 'ZCARD', 'ZCARD', 'LLEN', 'ZCARD' }
+local function refuse_stranger(i) return call(size_of[i], KEYS[i]) end
 local function refuse_strangers(count)
-  for i = 1, count do call(size_of[i], KEYS[i]) end
+  for i = 1, count do refuse_stranger(i) end
 end
 
 local read_ms
