@@ -5,18 +5,15 @@
 
 #include "figures.hpp"
 #include "handover.hpp"
+#include "postgres_bare.hpp"
 #include "postgres_figures.hpp"
 #include "processes.hpp"
 
 #include <fmt/core.h>
 
-#include <libpq-fe.h>
-#include <poll.h>
-
-#include <array>
-#include <atomic>
-#include <memory>
-#include <thread>
+#include <chrono>
+#include <string>
+#include <vector>
 
 namespace holt::bench {
 namespace {
@@ -26,88 +23,6 @@ using namespace std::chrono_literals;
 constexpr std::uint64_t samples = 800;
 constexpr Crowd one_waits{.processes = 2, .threads = 1};
 constexpr Crowd many_wait{.processes = 3, .threads = 167};
-
-// The raw limit. ----------------------------------------------------------------------------------
-
-struct Messages {
-  std::atomic<std::int64_t> sent;
-  std::atomic<std::uint64_t> count;
-  std::atomic<int> listening;
-  std::array<std::atomic<std::int64_t>, samples> gaps;
-};
-
-using Connection = std::unique_ptr<PGconn, decltype(&PQfinish)>;
-
-Connection connect(std::string const& url) {
-  Connection connection(PQconnectdb(url.c_str()), PQfinish);
-  if (PQstatus(connection.get()) != CONNECTION_OK) {
-    throw std::runtime_error(PQerrorMessage(connection.get()));
-  }
-  return connection;
-}
-
-void run(Connection const& connection, std::string const& statement) {
-  std::unique_ptr<PGresult, decltype(&PQclear)> const result(
-      PQexec(connection.get(), statement.c_str()), PQclear);
-  auto const status = PQresultStatus(result.get());
-  if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK) {
-    throw std::runtime_error(PQerrorMessage(connection.get()));
-  }
-}
-
-void await_message(Connection const& connection) {
-  while (true) {
-    std::unique_ptr<PGnotify, decltype(&PQfreemem)> const said(PQnotifies(connection.get()),
-                                                               PQfreemem);
-    if (said) return;
-    pollfd entry{PQsocket(connection.get()), POLLIN, 0};
-    ::poll(&entry, 1, -1);
-    PQconsumeInput(connection.get());
-  }
-}
-
-/// Writes a row for each message, as a new holder must; 2 ms later another, with a message to the
-/// other side. Notes how long it took from before one such write to the end of the other's.
-void answer(Messages& board, std::string const& url, std::string const& me,
-            std::string const& other) {
-  auto const ear = connect(url);
-  auto const mouth = connect(url);
-  run(ear, "LISTEN " + me);
-  ++board.listening;
-  while (true) {
-    await_message(ear);
-    run(mouth, "UPDATE bare SET number = number + 1 WHERE name = 'x'");
-    auto const index = board.count++;
-    if (index < samples) board.gaps[index] = now() - board.sent;
-    std::this_thread::sleep_for(2ms);
-    board.sent = now();
-    run(mouth,
-        "WITH freed AS (UPDATE bare SET number = number + 1 WHERE name = 'x') "
-        "SELECT pg_notify('" +
-            other + "', 'your turn')");
-  }
-}
-
-std::vector<double> bare_messages() {
-  PostgresAtWork const server;
-  server->query(
-      "CREATE TABLE bare (name text PRIMARY KEY, number integer NOT NULL); "
-      "INSERT INTO bare VALUES ('x', 0)");
-  auto& board = make_board<Messages>();
-  auto const url = server->url();
-  std::vector<pid_t> const children{start([&] { answer(board, url, "a", "b"); }),
-                                    start([&] { answer(board, url, "b", "a"); })};
-  await("both to listen", [&] { return board.listening >= 2; });
-  board.sent = now();
-  server->query("NOTIFY a, 'your turn'");
-  await("all messages", [&] { return board.count >= samples; });
-  kill_all(children);
-  std::vector<double> seen;
-  for (auto const& gap : board.gaps) seen.push_back(static_cast<double>(gap) * 1e-9);
-  return seen;
-}
-
-// -------------------------------------------------------------------------------------------------
 
 void clean_rows(Crowd crowd, double bare) {
   PostgresAtWork const server(StatementStats::config());
@@ -135,7 +50,7 @@ void kill_rows() {
 }
 
 void measure() {
-  auto const bare = bare_messages();
+  auto const bare = bare_messages(samples, 2ms);
   head("Locks: hand-over between processes, PostgreSQL",
        fmt::format(
            "From the moment before the holder calls `release()` to the moment the next process has "

@@ -92,4 +92,11 @@ double pairs_by_redis_benchmark(test::RedisServer const& server, Ceiling const& 
   return std::stod(table) * ceiling.names;
 }
 
+double pushes_by_redis_benchmark(test::RedisServer const& server, int clients) {
+  return std::stod(output_of(fmt::format(
+      "redis-benchmark -p {} -c {} -n 200000 --csv RPUSH ceiling:pushes payload-of-12 | "
+      "tail -n 1 | cut -d '\"' -f 4",
+      server.port(), clients)));
+}
+
 }  // namespace holt::bench

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the server does at most: redis-benchmark calls the engine's own scripts. It repeats one
-// command, so that command runs both scripts: whatever it takes it lets go again.
+// What the server does at most, by redis-benchmark. It repeats one command; of locks that runs both
+// of the engine's scripts: whatever it takes it lets go again.
 
 #include "support/servers/redis_server.hpp"
 
@@ -21,5 +21,9 @@ struct Ceiling {
 
 /// Pairs per second over about a second. Throws if not every name was granted.
 double pairs_by_redis_benchmark(test::RedisServer const& server, Ceiling const& ceiling);
+
+/// The least that an add can be, one command for each: RPUSH per second by redis-benchmark, of so
+/// many clients that have one under way each.
+double pushes_by_redis_benchmark(test::RedisServer const& server, int clients);
 
 }  // namespace holt::bench

@@ -3,6 +3,7 @@
 // server; what it costs the server; and what somebody's old snapshot does to it.
 
 #include "figures.hpp"
+#include "postgres_bare.hpp"
 #include "postgres_figures.hpp"
 #include "processes.hpp"
 #include "task_peers.hpp"
@@ -27,7 +28,9 @@ constexpr auto how =
     "ends\n"
     "when the store is empty. The floor is pgbench with two connections: claim 100 by UPDATE of "
     "rows\n"
-    "locked past others, then DELETE. Pickup is from before the add to the handler's start.\n";
+    "locked past others, then DELETE. Pickup is from before the add to the handler's start; its "
+    "raw\n"
+    "limit: from before an UPDATE with a notification to the end of the listener's own UPDATE.\n";
 
 double number(PostgresAtWork const& server, std::string const& query) {
   return std::stod(server->query("SELECT " + query));
@@ -78,10 +81,17 @@ void rates(PostgresAtWork const& server) {
   versus("bulk add / graphile-worker", bulk, graphile.bulk_adds(100'000, 20'000), "at least 5x");
   auto const single = single_adds(url, 16, 40'000);
   row("single adds of 16 callers, tasks per second", rate_text(single));
-  versus("single adds / pg-boss with 16 in flight", single, boss.single_adds(3'000, 16),
+  auto const awaited = single_adds_async(url, 16, 40'000);
+  row("single adds of 16 coroutines, tasks per second", rate_text(awaited));
+  auto const in_flight = boss.single_adds(3'000, 16);
+  versus("single adds / pg-boss with 16 in flight", single, in_flight, "at least 20x");
+  versus("single adds of coroutines / pg-boss with 16 in flight", awaited, in_flight,
          "at least 20x");
   auto const picked = median(pickups(url, 150, false));
   row("pickup when idle, p50", time_text(picked), "at most 1.5 ms");
+  auto const bare = median(bare_messages(150, std::chrono::milliseconds(30)));
+  row("bare write, message and write when idle, p50", time_text(bare));
+  row("pickup when idle / that", ratio_text(picked / bare));
   versus("the same / graphile-worker", picked, graphile.pickup(150), "at most 0.5x");
   row("pickup within a process, p50", time_text(median(pickups(url, 150, true))), "at most 0.9 ms");
   task_shape_rows(url, ours.per_second);

@@ -31,6 +31,8 @@ void run() {
   versus("bulk add / graphile-worker", bulk, graphile.bulk_adds(100'000, 20'000), "at least 5x");
   auto const single = single_adds(url, 16, 40'000);
   row("single adds of 16 callers, tasks per second", rate_text(single));
+  row("single adds of 16 coroutines, tasks per second",
+      rate_text(single_adds_async(url, 16, 40'000)));
   versus("single adds, 16 callers / one", single, single_adds(url, 1, 5'000), "at least 5x");
   row("pickup when idle, across processes, p50", time_text(median(pickups(url, 150, false))),
       "at most 1 ms");

@@ -3,10 +3,16 @@
 
 #include "task_crowd.hpp"
 
+#include <holt/asio.hpp>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
 #include <fmt/core.h>
 
+#include <exception>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 namespace holt::bench {
 namespace {
@@ -52,6 +58,14 @@ double adding(std::string const& url, std::size_t count,
   return static_cast<double>(count) / took;
 }
 
+std::string payload_of(std::size_t number) { return fmt::format(R"({{"i":{}}})", number); }
+
+boost::asio::awaitable<void> add_each(AsyncQueue queue, std::size_t count) {
+  for (std::size_t n = 0; n < count; ++n) {
+    [[maybe_unused]] auto const added = co_await queue.add("noop", payload_of(n));
+  }
+}
+
 }  // namespace
 
 Drained drain(std::string const& url, TaskLoad const& load) {
@@ -89,9 +103,25 @@ double single_adds(std::string const& url, int callers, std::size_t count) {
     for (int i = 0; i < callers; ++i) {
       threads.emplace_back([&] {
         auto mine = holt.queue(queue);
-        for (std::size_t n = 0; n < each; ++n) mine.add("noop", fmt::format(R"({{"i":{}}})", n));
+        for (std::size_t n = 0; n < each; ++n) mine.add("noop", payload_of(n));
       });
     }
+  });
+}
+
+double single_adds_async(std::string const& url, int callers, std::size_t count) {
+  auto const each = count / static_cast<std::size_t>(callers);
+  auto const all = each * static_cast<std::size_t>(callers);
+  return adding(url, all, [&](Holt& holt, std::string const& queue) {
+    AsyncHolt async(holt);
+    boost::asio::io_context io(1);
+    for (int i = 0; i < callers; ++i) {
+      boost::asio::co_spawn(io, add_each(async.queue(queue), each),
+                            [](std::exception_ptr const& error) {
+                              if (error) std::rethrow_exception(error);
+                            });
+    }
+    io.run();
   });
 }
 

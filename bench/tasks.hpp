@@ -34,6 +34,8 @@ Drained drain(std::string const& url, TaskLoad const& load = {});
 double bulk_adds(std::string const& url, std::size_t count, std::size_t at_a_time);
 /// Of threads that add one after the other, all together.
 double single_adds(std::string const& url, int callers, std::size_t count);
+/// Of coroutines that do so, in one thread.
+double single_adds_async(std::string const& url, int callers, std::size_t count);
 
 /// Seconds from before the add to the handler's start, of an idle worker, in a process of its own
 /// or in the one that adds.
