@@ -206,18 +206,12 @@ class AsyncHolt {
   }
 
   boost::asio::awaitable<std::expected<Lock, Busy>> lock(Name name, LockOptions options = {}) {
-    return detail::answer_of_call<std::expected<Lock, Busy>>(
-        [holt = holt_, name = std::move(name), options](std::stop_token stop, auto done) {
-          detail::start_lock(holt, name, options, std::nullopt, std::move(stop), std::move(done));
-        });
+    return take(std::move(name), options, std::nullopt);
   }
 
   boost::asio::awaitable<std::expected<Lock, Busy>> retry_lock(Name name, LockOptions options = {},
                                                                RetryOptions retry = {}) {
-    return detail::answer_of_call<std::expected<Lock, Busy>>(
-        [holt = holt_, name = std::move(name), options, retry](std::stop_token stop, auto done) {
-          detail::start_lock(holt, name, options, retry, std::move(stop), std::move(done));
-        });
+    return take(std::move(name), options, retry);
   }
 
   /// Of a guard, which must live until it is answered.
@@ -303,6 +297,16 @@ class AsyncHolt {
   [[nodiscard]] AsyncQueue queue(std::string_view name) { return AsyncQueue(holt_.queue(name)); }
 
  private:
+  /// The note is copied: what it belongs to may go before this is awaited.
+  boost::asio::awaitable<std::expected<Lock, Busy>> take(Name name, LockOptions options,
+                                                         std::optional<RetryOptions> retry) {
+    return detail::answer_of_call<std::expected<Lock, Busy>>(
+        [holt = holt_, name = std::move(name), options, note = std::string(options.note), retry](
+            std::stop_token stop, auto done) mutable {
+          options.note = note;
+          detail::start_lock(holt, name, options, retry, std::move(stop), std::move(done));
+        });
+  }
   boost::asio::awaitable<std::optional<LeaseInfo>> look(Name name, Observation::Operation why) {
     return detail::answer_of_call<std::optional<LeaseInfo>>(
         [holt = holt_, name = std::move(name), why](std::stop_token const&, auto done) {

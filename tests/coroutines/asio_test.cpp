@@ -17,6 +17,7 @@
 
 #include <atomic>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <thread>
@@ -60,6 +61,18 @@ std::vector<EngineUnderTest> engines_with_a_line() {
 }
 INSTANTIATE_TEST_SUITE_P(Engines, AsyncClient, testing::ValuesIn(engines_with_a_line()),
                          [](auto const& tested) { return tested.param.name; });
+
+TEST_P(AsyncClient, CopiesANoteThatIsGoneWhenItIsAwaited) {
+  run([&]() -> awaitable<void> {
+    auto note = std::make_unique<std::string>(100, 'n');
+    auto taking = async_.try_lock("a", {.ttl = 10s, .note = *note});
+    note.reset();
+    auto const lock = co_await std::move(taking);
+    EXPECT_TRUE(lock.has_value());
+    auto const found = co_await async_.find("a");
+    EXPECT_TRUE(found && found->note == std::string(100, 'n'));
+  });
+}
 
 TEST_P(AsyncClient, TakesAndGivesBackOnTheExecutorOfTheCaller) {
   auto const here = std::this_thread::get_id();
