@@ -16,14 +16,14 @@ namespace holt::postgres {
 namespace {
 
 /// All clients together sweep once for so many tasks, each on its own account.
-constexpr std::size_t many = 50'000;
+constexpr std::size_t many = 20'000;
 /// So few do when there is nothing else to do.
 constexpr std::size_t some = 5'000;
 /// Nothing waits for it.
 constexpr std::chrono::minutes patience{10};
 /// How many times as long as the last sweep it takes until the next one may begin, at work and at
 /// rest: large tables, or an old snapshot, because of which nothing can be removed, make it longer.
-constexpr int pauses_at_work = 20;
+constexpr int pauses_at_work = 6;
 constexpr int pauses_at_rest = 4;
 
 }  // namespace
