@@ -25,8 +25,9 @@ namespace {
 
 Fence parse_fence(std::string const& text) {
   std::uint64_t value = 0;
-  auto const* const end = text.data() + text.size();
-  auto const read = std::from_chars(text.data(), end, value);
+  auto const* const begin = text.data();
+  auto const* const end = begin + text.size();
+  auto const read = std::from_chars(begin, end, value);
   if (read.ec != std::errc{} || read.ptr != end || value == 0) {
     throw UsageError("--fence " + in_quotes(text) +
                      " is no fence; give the number that show printed");

@@ -43,8 +43,9 @@ constexpr std::array<std::string_view, 2> weights_choices{"mixed", "compatible"}
 
 double number_of(std::string_view flag, std::string const& text) {
   double number = 0;
-  auto const* const end = text.data() + text.size();
-  auto const read = std::from_chars(text.data(), end, number);
+  auto const* const begin = text.data();
+  auto const* const end = begin + text.size();
+  auto const read = std::from_chars(begin, end, number);
   if (read.ec == std::errc{} && read.ptr == end) return number;
   throw UsageError(std::string(flag) + ' ' + in_quotes(text) + " is no number; write it as 1.5");
 }

@@ -162,8 +162,9 @@ inline void check_renewals(std::vector<ClaimRenewal> const& renewals) {
   if (!filter.kind.empty()) check_kind(filter.kind);
   check_page_size(limit);
   std::uint64_t after = 0;
-  auto const* const end = cursor.data() + cursor.size();
-  auto const [rest, error] = std::from_chars(cursor.data(), end, after);
+  auto const* const begin = cursor.data();
+  auto const* const end = begin + cursor.size();
+  auto const [rest, error] = std::from_chars(begin, end, after);
   if (cursor.empty() || (error == std::errc() && rest == end)) return after;
   throw InvalidArgument("a cursor of a listing of tasks is what the page before answered as next");
 }

@@ -27,8 +27,9 @@ std::string_view cut_line(std::string_view& text) {
 template <class Integer>
 bool cut_number(std::string_view& text, Integer& into) {
   std::string const line(cut_line(text));
-  auto const* const end = line.data() + line.size();
-  auto const read = std::from_chars(line.data(), end, into);
+  auto const* const begin = line.data();
+  auto const* const end = begin + line.size();
+  auto const read = std::from_chars(begin, end, into);
   return read.ec == std::errc() && read.ptr == end && !line.empty();
 }
 

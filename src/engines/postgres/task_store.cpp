@@ -78,8 +78,9 @@ std::string place_of(ClaimRequest const& request) {
 std::int64_t number_in(std::string const& cursor) {
   if (cursor.empty()) return 0;
   std::int64_t number = 0;
-  auto const* const end = cursor.data() + cursor.size();
-  auto const [stop, error] = std::from_chars(cursor.data(), end, number);
+  auto const* const begin = cursor.data();
+  auto const* const end = begin + cursor.size();
+  auto const [stop, error] = std::from_chars(begin, end, number);
   if (error == std::errc() && stop == end && number >= 0) return number;
   throw InvalidArgument("\"" + cursor + "\" is no cursor: use one that a page ended with");
 }

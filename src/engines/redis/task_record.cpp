@@ -143,8 +143,9 @@ void show_claim(TaskInfo& info, std::string_view row, std::int64_t left) {
 
 std::uint64_t number_in(std::string_view text) {
   std::uint64_t value = 0;
-  auto const* const end = text.data() + text.size();
-  auto const [stop, error] = std::from_chars(text.data(), end, value);
+  auto const* const begin = text.data();
+  auto const* const end = begin + text.size();
+  auto const [stop, error] = std::from_chars(begin, end, value);
   if (error != std::errc() || stop != end) not_a_record();
   return value;
 }

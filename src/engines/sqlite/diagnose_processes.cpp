@@ -33,8 +33,9 @@ using Folder = std::unique_ptr<DIR, int (*)(DIR*)>;
 
 int number_of(std::string const& text) {
   int value = 0;
-  auto const* const end = text.data() + text.size();
-  auto const read = std::from_chars(text.data(), end, value);
+  auto const* const begin = text.data();
+  auto const* const end = begin + text.size();
+  auto const read = std::from_chars(begin, end, value);
   return read.ec == std::errc() && read.ptr == end ? value : -1;
 }
 
