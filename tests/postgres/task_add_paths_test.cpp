@@ -74,6 +74,37 @@ TEST_F(PostgresTaskAdds, WhoWaitsForTheSameRequestAddsItWhenTheFirstFails) {
   EXPECT_EQ(caller.count().pending, 2U);
 }
 
+TEST_F(PostgresTaskAdds, OneThatIsKeptWaitingKeepsNoOther) {
+  TaskCaller caller(url_ + "&application_name=adder");
+  begin(caller, "first").get();
+  server().query(fmt::format(
+      "CREATE FUNCTION {0}.slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+      "IF NEW.request = 'slow' THEN PERFORM pg_sleep(60); END IF; RETURN NEW; END $$; "
+      "CREATE TRIGGER slow AFTER INSERT ON {0}.task_request FOR EACH ROW EXECUTE FUNCTION "
+      "{0}.slow()",
+      schema_));
+  ASSERT_TRUE(wait_until([&] {
+    std::vector<std::future<Claimed>> asks;
+    for (int i = 0; i < 20; ++i) {
+      asks.push_back(
+          caller.begin_exchange(ClaimRequest(fmt::format("other{}", i), caller.owner(), 1, 60s)));
+    }
+    for (auto& ask : asks) EXPECT_TRUE(ask.get().tasks.empty());
+    return server().query(
+               "SELECT count(*) > 2 FROM pg_stat_activity WHERE application_name = 'adder'") == "t";
+  })) << "some connections";
+  auto kept = begin(caller, "slow");
+  auto const sleeps =
+      "FROM pg_stat_activity WHERE application_name = 'adder' AND wait_event = "
+      "'PgSleep'";
+  ASSERT_TRUE(
+      wait_until([&] { return server().query(fmt::format("SELECT count(*) {}", sleeps)) == "1"; }));
+  for (int i = 0; i < 20; ++i) begin(caller, fmt::format("quick{}", i)).get();
+  EXPECT_NE(kept.wait_for(0s), std::future_status::ready);
+  server().query(fmt::format("SELECT pg_cancel_backend(pid) {}", sleeps));
+  EXPECT_TRUE(error_of([&] { static_cast<void>(kept.get()); }));
+}
+
 TEST_F(PostgresTaskAdds, NumbersThatAreNotConsecutiveAreToldAndKept) {
   TaskCaller caller(url_);
   caller.add_tasks(1);

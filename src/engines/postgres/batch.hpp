@@ -103,13 +103,13 @@ class Batch {
     }
 
     void wait_for_comeback() {
-      alarm_of_comeback = env.call_at(env.now() + linger, [weak = this->weak_from_this()] {
+      lingers_until = env.now() + linger;
+      alarm_of_comeback = env.call_at(lingers_until, [weak = this->weak_from_this()] {
         auto const self = weak.lock();
         if (self && self->comeback.awaits() && self->env.now() >= self->lingers_until) {
           self->end_comeback();
         }
       });
-      lingers_until = env.now() + linger;
     }
 
     void end_comeback() {
@@ -117,12 +117,15 @@ class Batch {
       pump();
     }
 
-    /// Who lingers wants one statement with all callers; a second one goes for those who are more
-    /// than it has, so that they need not wait for it if it hangs.
+    /// Who lingers wants one statement with all callers. Another one goes beside it for those who
+    /// are more than it has; and beside one that has a single caller, for whom it may wait for
+    /// long.
     [[nodiscard]] bool may_send() const {
       if (running >= at_once || waiting.empty()) return false;
-      return running == 0 || linger.count() == 0 || waiting.size() > callers_under_way;
+      return linger.count() == 0 || waiting.size() > sharers_under_way || waiting.front().alone;
     }
+
+    static std::size_t sharers(Group const& group) { return group.size() > 1 ? group.size() : 0; }
 
     void pump() {
       while (run && !comeback.awaits() && may_send()) {
@@ -142,7 +145,7 @@ class Batch {
 
     void send(std::shared_ptr<Group> group) {
       ++running;
-      callers_under_way += group->size();
+      sharers_under_way += sharers(*group);
       groups.push_back(group);
       std::vector<Request> requests;
       requests.reserve(group->size());
@@ -160,7 +163,7 @@ class Batch {
 
     void deliver(Group& group, std::exception_ptr const& error, std::vector<Result> results) {
       --running;
-      callers_under_way -= group.size();
+      sharers_under_way -= sharers(group);
       std::erase_if(groups, [&](auto const& one) { return one.get() == &group; });
       if (error && group.size() > 1 && is_about_one(error)) {
         for (auto& entry : group) {
@@ -240,7 +243,7 @@ class Batch {
     Instant lingers_until;
     Env::TimerId alarm_of_comeback{};
     int running = 0;
-    std::size_t callers_under_way = 0;
+    std::size_t sharers_under_way = 0;
     bool pumping = false;
     std::deque<Entry> waiting;
     std::vector<std::shared_ptr<Group>> groups;  ///< under way

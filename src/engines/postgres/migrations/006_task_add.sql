@@ -343,7 +343,8 @@ BEGIN
     INSERT INTO "@schema@".task_ready (number, added_at, lane, size, priority, attempt,
                                        max_attempts, returns, suspect, payload)
     SELECT t.number, _now, _lane, octet_length(t.payload), 5, 0, 3, 0, false, t.payload
-    FROM unnest(_given, _payloads) AS t (number, payload);
+    -- As two columns they are not put aside in between, as rows of a function are.
+    FROM (SELECT unnest(_given) AS number, unnest(_payloads) AS payload) AS t;
   END IF;
   IF random() < cardinality(_requests) / 100.0 THEN
     PERFORM "@schema@".forget_requests(_now);
