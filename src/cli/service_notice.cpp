@@ -64,7 +64,9 @@ void ServiceNotice::send(std::string_view message) const {
   if (socket_.front() == '@') address.sun_path[0] = '\0';
   auto const size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + socket_.size());
   Descriptor const out(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  // A full queue must not hold us up; a word that is lost is followed by others.
+  // Nor may a lack of descriptors or a full queue hold us up; a word that is lost is followed by
+  // others.
+  if (out.get() < 0) return;
   ::sendto(out.get(), message.data(), message.size(), MSG_NOSIGNAL | MSG_DONTWAIT,
            reinterpret_cast<sockaddr const*>(&address), size);
 }

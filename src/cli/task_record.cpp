@@ -61,6 +61,7 @@ void add_bytes(Record& record, std::string_view key, std::string_view base64_key
 
 Field errors_field(std::vector<Attempt> const& errors) {
   std::vector<Record> records;
+  records.reserve(errors.size());
   for (auto const& error : errors) {
     records.push_back({
         {"attempt", {}, std::int64_t{error.number}, {}},

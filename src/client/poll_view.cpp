@@ -112,6 +112,7 @@ std::vector<EndpointInfo> Core::endpoints(Name const& polling) {
   }
   add_preferred(found, roster);
   std::vector<EndpointInfo> all;
+  all.reserve(found.size());
   for (auto& [id, endpoint] : found) all.push_back(std::move(endpoint));
   return all;
 }
