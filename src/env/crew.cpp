@@ -61,7 +61,7 @@ Crew::~Crew() {
 }
 
 bool Crew::run(Task task) {
-  std::unique_lock lock(state_->mutex);
+  std::scoped_lock const lock(state_->mutex);
   state_->tasks.push_back(std::move(task));
   if (state_->idle >= state_->tasks.size() || state_->threads == state_->most) {
     state_->changed.notify_one();

@@ -309,6 +309,7 @@ asio::awaitable<void> Poller::read_endpoints() {
   }
   if (found == stored_) co_return;
   std::vector<std::string> ids;
+  ids.reserve(found.size());
   for (auto const& [id, paused] : found) ids.push_back(id);
   set_endpoints(ids);
   for (auto const& [id, paused] : found) pause(id, paused);

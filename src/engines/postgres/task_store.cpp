@@ -177,6 +177,7 @@ asio::awaitable<std::vector<PostgresTaskStore::AddedTasks>> PostgresTaskStore::a
     std::vector<std::size_t> const now(left.begin(), again.begin());
     left.erase(left.begin(), again.begin());
     std::vector<AddRequest> different;
+    different.reserve(now.size());
     for (auto const at : now) different.push_back(requests[at]);
     std::vector<AddedTasks> answers = co_await add_different(std::move(different), deadline);
     for (std::size_t i = 0; i < now.size(); ++i) results[now[i]] = std::move(answers[i]);
@@ -251,6 +252,7 @@ asio::awaitable<std::vector<ExchangeResult>> PostgresTaskStore::exchange_all(
     return std::pair(std::string_view(request.queue), std::string_view(request.owner.text()));
   });
   std::vector<SharedExchange> sorted;
+  sorted.reserve(order.size());
   for (auto const at : order) sorted.push_back(calls[at]);
   auto parameters = exchange_parameters(instance_, patience(deadline, calls.size()), sorted);
   Answer const answer =

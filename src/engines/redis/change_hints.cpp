@@ -114,6 +114,8 @@ asio::awaitable<bool> ChangeHints::State::begin() {
                         ChangeTracker::Answer& into) -> asio::awaitable<void> {
     into = co_await tracker.start();
   };
+  added.reserve(masters.size());
+  starts.reserve(masters.size());
   for (auto const& at : masters) added.push_back(add(at));
   for (std::size_t i = 0; i < added.size(); ++i) starts.push_back(start(*added[i], answers[i]));
   co_await together(std::move(starts));

@@ -212,7 +212,7 @@ asio::awaitable<std::optional<LeaseInfo>> SovereignLeaseStore::find(Name name, I
 }
 
 asio::awaitable<std::optional<LeaseInfo>> SovereignLeaseStore::leader(Instant deadline) {
-  ScriptCall call = start(scripts::sovereign_find, "", 0);
+  ScriptCall const call = start(scripts::sovereign_find, "", 0);
   Reply const reply = co_await run_script(connection_, call, Effect::reads, deadline);
   std::optional<LeaseInfo> found;
   auto const& answer = *reply;

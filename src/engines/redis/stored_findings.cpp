@@ -69,6 +69,7 @@ asio::awaitable<LeaseKeys> look_for_ends(Servers& servers, Keys const& keys, Ins
   found.looked_at = batch.names.size();
   found.all = batch.last;
   std::vector<asio::awaitable<void>> looks;
+  looks.reserve(batch.names.size());
   for (auto const& name : batch.names) {
     looks.push_back(look_for_end(servers, keys.lease(name), found, deadline));
   }

@@ -90,9 +90,10 @@ void TaskAddStep::remember(TaskRows& rows) const {
   for (std::size_t i = 0; i < result_.size();) {
     auto const& first = result_[i];
     std::uint64_t count = 1;
-    while (++i < result_.size() && result_[i].duplicate == first.duplicate &&
-           result_[i].id.number() == first.id.number() + count) {
-      ++count;
+    for (++i; i < result_.size(); ++i, ++count) {
+      auto const& next = result_[i];
+      if (next.duplicate != first.duplicate) break;
+      if (next.id.number() != first.id.number() + count) break;
     }
     to.number(first.id.number()).number(count).number(first.duplicate ? 1 : 0);
   }

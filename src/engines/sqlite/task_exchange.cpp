@@ -80,6 +80,7 @@ void TaskExchangeStep::answer_again(TaskRows& rows, ClaimRow& claim) {
         .run();
   }
   std::vector<TaskRecord> records;
+  records.reserve(claim.tasks.size());
   for (auto const& task : claim.tasks) records.push_back(TaskRecord::unpack(task));
   if (!records.empty()) result_.fence = Fence(claim.fence);
   give(rows, records);
