@@ -53,7 +53,8 @@ TEST_P(TasksBetweenProcesses, AreEachDoneOnceWhereNobodyDies) {
 TEST_P(TasksBetweenProcesses, AreDoneHoweverOftenWorkersAreKilled) {
   constexpr std::size_t tasks = 1500;
   std::vector<std::unique_ptr<Remote>> workers;
-  auto const ids = add(tasks, "nap 4");
+  // Long enough that the killer, on a busy machine, does not come when all is done.
+  auto const ids = add(tasks, "nap 20");
   for (int i = 0; i < 3; ++i) workers.push_back(worker());
   for (std::size_t round = 0; round < 9; ++round) {
     auto const before = completed();
