@@ -24,7 +24,7 @@ namespace task_rules {
 inline constexpr Nanos shortest_ttl = std::chrono::seconds(1);
 inline constexpr Nanos longest_ttl = std::chrono::hours(24);
 inline constexpr Nanos longest_span = std::chrono::hours(24) * 366 * 10;
-inline constexpr std::size_t request_bytes = 64;
+inline constexpr std::size_t series_bytes = 48;
 inline constexpr std::size_t worker_bytes = 128;
 
 inline void at_most(std::string_view what, std::size_t size, std::size_t most) {
@@ -96,7 +96,8 @@ inline void check_task(NewTask const& task) {
 inline void check_add(AddRequest const& request) {
   check_queue(request.queue);
   task_rules::within("tasks in one call", request.tasks.size(), 1, TaskStore::max_add);
-  task_rules::at_most("a request id", request.request.size(), task_rules::request_bytes);
+  task_rules::at_most("a series of requests", request.request.series.size(),
+                      task_rules::series_bytes);
   std::size_t bytes = 0;
   for (auto const& task : request.tasks) {
     check_task(task);

@@ -14,6 +14,8 @@
 //   ended is running until a step takes it back.
 // - Input that task_rules.hpp refuses throws InvalidArgument before any I/O.
 
+#include "base/request_id.hpp"
+
 #include <holt/clock.hpp>
 #include <holt/lease.hpp>
 #include <holt/task.hpp>
@@ -61,7 +63,7 @@ struct AddRequest {
       : queue(std::move(to_queue)), tasks(std::move(which)) {}
   std::string queue;
   std::vector<NewTask> tasks;  ///< 1 to max_add
-  std::string request;         ///< at most 64 bytes; empty: the caller will never repeat itself
+  RequestId request;           ///< empty: the caller will never repeat itself
 };
 
 /// What became of a task that was to be added.
@@ -164,7 +166,7 @@ class TaskStore {
   static constexpr std::uint32_t max_claim = 1000;
   static constexpr std::size_t max_kinds = 32;
   static constexpr std::size_t max_renewals = 512;
-  /// How long an add's request id and an exchange that was not answered are remembered.
+  /// How long an add's request and an exchange that was not answered are remembered.
   static constexpr std::chrono::minutes memory{10};
   /// Of completed and cancelled tasks without a result a queue keeps the last so many at least;
   /// older ones may go before `keep`.
@@ -179,7 +181,7 @@ class TaskStore {
   ///   the key; so too between tasks of one call, of which the first is added.
   /// - The same queue and request within `memory`: the same answer, and nothing is added, also when
   ///   the two calls overlap and whichever comes first. (So who does not know what became of a
-  ///   call repeats it.)
+  ///   call repeats it.) All but the first call with it must say that it is not `fresh`.
   /// - A kind past task_limits::kinds_per_queue: EngineError{rate_limited, not_applied}.
   /// - Signals idle workers (topic::work): those whose wants the new tasks fill, and no more; none
   ///   where nobody idles. A task for later signals one, if it is due before all others.

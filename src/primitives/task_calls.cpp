@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "primitives/task_calls.hpp"
 
-#include "base/random_text.hpp"
 #include "primitives/backoff.hpp"
 #include "primitives/event.hpp"
 
@@ -47,7 +46,7 @@ class Ear {
 }  // namespace
 
 asio::awaitable<std::vector<Added>> TaskCalls::add(AddRequest request, Instant deadline) {
-  request.request = timed_token(env_.wall(), [this] { return env_.random(); });
+  request.request = series_.next(request.queue, env_.wall(), [this] { return env_.random(); });
   std::optional<EngineError> lost;
   for (std::uint32_t tries = 1;; ++tries) {
     std::optional<std::vector<Added>> answer;
@@ -61,6 +60,7 @@ asio::awaitable<std::vector<Added>> TaskCalls::add(AddRequest request, Instant d
     if (answer) co_return std::move(*answer);
     if (failure->outcome() == Outcome::unknown) lost = failure;
     if (!lost) throw *failure;
+    request.request.fresh = false;
     auto const again = env_.now() + backoff::pause(lost_reply, tries, env_.random());
     if (again >= deadline || !failure->retryable()) throw *lost;
     Event pause(env_);

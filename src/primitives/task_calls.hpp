@@ -3,6 +3,7 @@
 // TaskCalls: what callers ask of a queue that takes more than one question to the store: adding
 // although a reply got lost, and waiting for a task's end. Runs wherever it is awaited.
 
+#include "base/request_series.hpp"
 #include "contracts/env.hpp"
 #include "contracts/signal_bus.hpp"
 #include "contracts/task_store.hpp"
@@ -20,7 +21,7 @@ class TaskCalls {
   TaskCalls(Env& env, TaskStore& tasks, SignalBus& signals)
       : env_(env), tasks_(tasks), signals_(signals) {}
 
-  /// Adds all or none, asking again under the same request id when a reply got lost. Throws
+  /// Adds all or none, asking again with the same request when a reply got lost. Throws
   /// EngineError; `unknown` if they may have been added.
   asio::awaitable<std::vector<Added>> add(AddRequest request, Instant deadline);
 
@@ -34,6 +35,7 @@ class TaskCalls {
   Env& env_;
   TaskStore& tasks_;
   SignalBus& signals_;
+  RequestSeries series_;
 };
 
 }  // namespace holt

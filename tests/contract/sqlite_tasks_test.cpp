@@ -103,7 +103,7 @@ TEST_F(SqliteTasks, TasksSurviveAReopening) {
 TEST_F(SqliteTasks, WhatIsRememberedOfALargeAddIsShort) {
   auto const engine = open();
   auto request = adding(10'000);
-  request.request = "request";
+  request.request = RequestId("request");
   auto const first = run(engine->tasks()->add(request, later()));
   EXPECT_LT(sql_on_tasks("SELECT sum(length(answer)) FROM request"), 20);
   auto const again = run(engine->tasks()->add(request, later()));
@@ -137,7 +137,7 @@ TEST_F(SqliteTasks, ADeletedFileIsNoticed) {
 /// By the time since boot: a wall clock that is set must not make a repeated add another one.
 TEST_F(SqliteTasks, RequestsAreRememberedWhateverTheWallClockSays) {
   auto request = adding(1);
-  request.request = "once";
+  request.request = RequestId("once");
   {
     auto const engine = open();
     auto const first = run(engine->tasks()->add(request, later())).at(0).id;
@@ -221,7 +221,7 @@ TEST(SqliteOtherProcess, DISABLED_AddsTasks) {
   auto const engine = open_engine(env, {settings.at("url"), "default"});
   for (int i = 0; i < std::stoi(settings.at("count")); ++i) {
     AddRequest request(queue, {NewTask("job", settings.at("name") + "/" + std::to_string(i))});
-    request.request = settings.at("name") + "/" + std::to_string(i);
+    request.request = RequestId(settings.at("name") + "/" + std::to_string(i));
     run(engine->tasks()->add(std::move(request), env.now() + 30s));
   }
 }

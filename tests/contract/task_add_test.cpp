@@ -157,7 +157,7 @@ TEST_P(TaskAdd, AnotherRequestIsAnotherTask) {
   auto const first = add_all(one, "request-1");
   EXPECT_NE(add_all(one, "request-2").at(0).id, first.at(0).id);
   AddRequest elsewhere("another", one);
-  elsewhere.request = "request-1";
+  elsewhere.request = RequestId("request-1");
   auto const there = run(tasks().add(elsewhere, deadline()));
   EXPECT_EQ(there.at(0).id.queue(), "another");
   EXPECT_EQ(count().pending, 2U);

@@ -5,7 +5,7 @@ namespace holt::test {
 
 std::vector<Added> TaskTest::add_all(std::vector<NewTask> all, std::string request) {
   AddRequest adding(queue, std::move(all));
-  adding.request = std::move(request);
+  adding.request = RequestId(std::move(request));
   return run(tasks().add(std::move(adding), deadline()));
 }
 

@@ -45,7 +45,7 @@ TEST_P(TaskInstances, UniqueKeysAndRequestsAreApart) {
   task.unique = "key";
   add_all({task}, "request-1");
   AddRequest same(queue, {task});
-  same.request = "request-1";
+  same.request = RequestId("request-1");
   EXPECT_FALSE(run(others().add(same, deadline())).at(0).duplicate);
   EXPECT_EQ(run(others().count(queue, deadline())).pending, 1U);
 }

@@ -19,7 +19,7 @@ class PostgresTaskAdds : public OnOneServer {
                                                std::string metadata = {}) {
     AddRequest adding(TaskCaller::queue, {NewTask("job", "payload")});
     adding.tasks.front().metadata = std::move(metadata);
-    adding.request = std::move(request);
+    adding.request = RequestId(std::move(request));
     return std::async(std::launch::async,
                       [&caller, adding = std::move(adding)] { return caller.add_as(adding); });
   }

@@ -21,7 +21,7 @@ class TaskCaller : public PostgresCaller {
 
   std::vector<Added> add_tasks(std::size_t count, std::string request = {}) {
     AddRequest adding(queue, std::vector<NewTask>(count, NewTask("job", "payload")));
-    adding.request = std::move(request);
+    adding.request = RequestId(std::move(request));
     return add_as(std::move(adding));
   }
   std::vector<Added> add_as(AddRequest request) {

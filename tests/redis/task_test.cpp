@@ -29,7 +29,7 @@ class RedisTaskCaller : public RedisCaller {
   std::vector<Added> add(std::size_t count, std::string const& payload = "",
                          std::string request = {}) {
     AddRequest adding(queue_name, std::vector<NewTask>(count, NewTask("job", payload)));
-    adding.request = std::move(request);
+    adding.request = RequestId(std::move(request));
     return run(engine().tasks()->add(std::move(adding), deadline()));
   }
   Claimed exchange(ClaimRequest request) {

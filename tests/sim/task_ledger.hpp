@@ -133,7 +133,7 @@ class TaskLedger {
   std::map<std::string, NewTask> orders_;     ///< by payload: what reached the store
   std::map<std::string, TaskId> by_payload_;  ///< what it became
   std::set<std::string> never_added_;
-  std::map<std::string, std::vector<Added>> requests_;
+  std::map<RequestId, std::vector<Added>> requests_;
   std::map<std::string, Batch> batches_;  ///< by owner
   std::map<Fence, std::string> fences_;   ///< whose they are
   int claims_under_way_ = 0;

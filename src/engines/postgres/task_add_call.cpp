@@ -104,6 +104,10 @@ struct Columns {
   }
 };
 
+std::string text_of(RequestId const& id) {
+  return id.empty() ? std::string() : id.series + "." + std::to_string(id.number);
+}
+
 /// The columns that sql/task_add_usual.sql leaves out are as they are in a plain one.
 bool is_usual(NewTask const& task) {
   static NewTask const plain("", "");
@@ -137,7 +141,7 @@ Parameters add_parameters(std::string const& instance, std::int32_t patience_ms,
   Columns columns;
   for (auto const& request : requests) {
     queues.push_back(request.queue);
-    ids.put(request.request);
+    ids.put(text_of(request.request));
     counts.push_back(static_cast<std::int32_t>(request.tasks.size()));
     for (auto const& task : request.tasks) {
       columns.put(task, lanes.find({request.queue, task.kind})->second);
@@ -177,7 +181,7 @@ Parameters usual_add_parameters(std::string const& instance, std::int32_t patien
   std::vector<std::int32_t> counts;
   std::vector<std::string_view> payloads;
   for (auto const& request : requests) {
-    ids.put(request.request);
+    ids.put(text_of(request.request));
     firsts.push_back(static_cast<std::int32_t>(payloads.size() + 1));
     counts.push_back(static_cast<std::int32_t>(request.tasks.size()));
     for (auto const& task : request.tasks) payloads.emplace_back(task.payload);

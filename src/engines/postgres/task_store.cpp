@@ -148,7 +148,7 @@ std::int32_t PostgresTaskStore::patience(Instant deadline, std::size_t together)
 
 asio::awaitable<std::vector<Added>> PostgresTaskStore::add(AddRequest request, Instant deadline) {
   check_add(request);
-  check_text("a request id", request.request);
+  check_text("a series of requests", request.request.series);
   for (auto const& task : request.tasks) check_text("an inbox", task.tell);
   AddedTasks added;
   if (is_small(request)) {
@@ -169,7 +169,7 @@ asio::awaitable<std::vector<PostgresTaskStore::AddedTasks>> PostgresTaskStore::a
   std::vector<std::size_t> left(requests.size());
   std::iota(left.begin(), left.end(), std::size_t{0});
   while (!left.empty()) {
-    std::set<std::pair<std::string, std::string>> seen;
+    std::set<std::pair<std::string, RequestId>> seen;
     auto const again = std::ranges::stable_partition(left, [&](std::size_t at) {
       auto const& request = requests[at];
       return request.request.empty() || seen.emplace(request.queue, request.request).second;

@@ -91,9 +91,12 @@ std::vector<Added> added_of(std::string const& queue, std::size_t count, std::st
 void AddWords::add(AddRequest const& request) {
   auto const& tasks = request.tasks;
   tasks_ += tasks.size();
-  auto const [start, rest_of_it] = divided(request.request);
+  auto const& id = request.request;
+  auto const& text =
+      texts_.emplace_back(id.empty() ? std::string() : fmt::format("{}.{}", id.series, id.number));
+  auto const [start, rest_of_it] = divided(text);
   if (tasks.size() == 1 && !request.request.empty() && packable(tasks.front())) {
-    add_one_task(tasks.front(), request.request);
+    add_one_task(tasks.front(), text);
     return;
   }
   end_group();

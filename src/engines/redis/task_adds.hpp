@@ -11,6 +11,7 @@
 
 #include <boost/asio/awaitable.hpp>
 
+#include <deque>
 #include <exception>
 #include <expected>
 #include <functional>
@@ -61,6 +62,7 @@ class AddWords {
   /// Callers with one task each, who are the last group so far; empty: it is another one.
   std::vector<NewTask const*> group_;
   std::vector<std::string_view> group_requests_;
+  std::deque<std::string> texts_;  ///< of requests
 };
 
 class TaskAdds {

@@ -69,8 +69,7 @@ void TaskAddStep::decide(TaskRows& rows) {
 /// how many there are, and whether they are duplicates.
 bool TaskAddStep::answer_again(TaskRows& rows) {
   if (request_.request.empty()) return false;
-  Query row(rows.store(), sql::task_request_find, rows.queue(), Blob{request_.request},
-            rows.now_ns());
+  Query row(rows.store(), sql::task_request_find, rows.queue(), Blob{key_}, rows.now_ns());
   if (!row.next()) return false;
   for (Unpacker from(row.text(0)); !from.done();) {
     auto number = from.number();
@@ -97,7 +96,7 @@ void TaskAddStep::remember(TaskRows& rows) const {
     }
     to.number(first.id.number()).number(count).number(first.duplicate ? 1 : 0);
   }
-  Query(rows.store(), sql::task_request_put, rows.queue(), Blob{request_.request},
+  Query(rows.store(), sql::task_request_put, rows.queue(), Blob{key_},
         rows.now_ns() + Nanos(TaskStore::memory).count(), Blob{answer})
       .run();
   Query(rows.store(), sql::task_request_sweep, rows.now_ns(), 2).run();

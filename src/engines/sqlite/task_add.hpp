@@ -5,6 +5,8 @@
 #include "contracts/task_store.hpp"
 #include "engines/sqlite/task_step.hpp"
 
+#include <fmt/format.h>
+
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -17,7 +19,9 @@ namespace holt::sqlite {
 class TaskAddStep final : public TaskStep {
  public:
   TaskAddStep(Env& env, std::string_view instance, AddRequest const& request, Instant deadline)
-      : TaskStep(env, instance, "add tasks", deadline), request_(request) {}
+      : TaskStep(env, instance, "add tasks", deadline),
+        request_(request),
+        key_(fmt::format("{}.{}", request.request.series, request.request.number)) {}
 
   [[nodiscard]] std::vector<Added>& result() noexcept { return result_; }
 
@@ -31,6 +35,7 @@ class TaskAddStep final : public TaskStep {
   void wake(TaskRows& rows);
 
   AddRequest const& request_;
+  std::string const key_;  ///< of its request
   std::vector<Added> result_;
   std::map<std::string_view, std::int64_t> lanes_;
   std::map<std::string, std::uint64_t> pending_;  ///< of each kind
