@@ -20,9 +20,9 @@ struct RequestId {
 
   [[nodiscard]] bool empty() const noexcept { return series.empty(); }
 
-  std::string series;  ///< what stands before its first '.' may be shared with others
-  std::uint64_t number = 0;
-  bool fresh = false;  ///< this is the first call with it
+  std::string series;        ///< what stands before its first '.' may be shared with others
+  std::uint64_t number = 0;  ///< below 2^63
+  bool fresh = false;        ///< this is the first call with it
 
   // Fresh or not:
   friend bool operator==(RequestId const& a, RequestId const& b) noexcept {

@@ -13,6 +13,7 @@
 
 #include <charconv>
 #include <cstdint>
+#include <limits>
 #include <set>
 #include <string>
 #include <string_view>
@@ -98,6 +99,8 @@ inline void check_add(AddRequest const& request) {
   task_rules::within("tasks in one call", request.tasks.size(), 1, TaskStore::max_add);
   task_rules::at_most("a series of requests", request.request.series.size(),
                       task_rules::series_bytes);
+  task_rules::within("a request's number", request.request.number, 0,
+                     std::numeric_limits<std::int64_t>::max());
   std::size_t bytes = 0;
   for (auto const& task : request.tasks) {
     check_task(task);

@@ -13,6 +13,7 @@
 #include <holt/error.hpp>
 
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/use_future.hpp>
 #include <gtest/gtest.h>
 
@@ -111,6 +112,20 @@ class PostgresCaller {
   template <class T>
   std::future<T> begin_on_loop(asio::awaitable<T> work) {
     return asio::co_spawn(env_.executor(), std::move(work), asio::use_future);
+  }
+  /// All of them in one turn of the loop: they go to the server together.
+  template <class T>
+  std::vector<T> all_on_loop(std::vector<asio::awaitable<T>> works) {
+    std::vector<std::future<T>> begun;
+    std::promise<void> all_begun;
+    asio::post(env_.executor(), [&] {
+      for (auto& work : works) begun.push_back(begin_on_loop(std::move(work)));
+      all_begun.set_value();
+    });
+    all_begun.get_future().wait();
+    std::vector<T> answers;
+    for (auto& one : begun) answers.push_back(one.get());
+    return answers;
   }
 
  private:

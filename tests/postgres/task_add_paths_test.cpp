@@ -14,12 +14,13 @@ namespace {
 
 class PostgresTaskAdds : public OnOneServer {
  protected:
-  /// Of one task; with metadata it goes the longer way.
-  static std::future<std::vector<Added>> begin(TaskCaller& caller, std::string request,
-                                               std::string metadata = {}) {
+  /// Of one task; who repeats a request goes the longer way.
+  enum class How { fresh, again };
+  static std::future<std::vector<Added>> begin(TaskCaller& caller, std::string series,
+                                               How how = How::fresh) {
     AddRequest adding(TaskCaller::queue, {NewTask("job", "payload")});
-    adding.tasks.front().metadata = std::move(metadata);
-    adding.request = RequestId(std::move(request));
+    adding.request = RequestId(std::move(series));
+    adding.request.fresh = how == How::fresh;
     return std::async(std::launch::async,
                       [&caller, adding = std::move(adding)] { return caller.add_as(adding); });
   }
@@ -33,8 +34,8 @@ class PostgresTaskAdds : public OnOneServer {
 TEST_F(PostgresTaskAdds, ARequestIsTheSameWhicheverWayItGoes) {
   TaskCaller caller(url_);
   auto const short_way = begin(caller, "a").get();
-  auto const long_way = begin(caller, "b", "more").get();
-  EXPECT_EQ(begin(caller, "a", "more").get().front().id, short_way.front().id);
+  auto const long_way = begin(caller, "b", How::again).get();
+  EXPECT_EQ(begin(caller, "a", How::again).get().front().id, short_way.front().id);
   EXPECT_EQ(begin(caller, "b").get().front().id, long_way.front().id);
   EXPECT_EQ(caller.count().pending, 2U);
 }
@@ -45,7 +46,7 @@ TEST_F(PostgresTaskAdds, WhoSayTheSameAtOnceOnBothWaysAddOnce) {
   for (int round = 0; round < 40; ++round) {
     auto const request = "r" + std::to_string(round);
     auto here = begin(one, request);
-    auto there = begin(other, request, "more");
+    auto there = begin(other, request, How::again);
     EXPECT_EQ(here.get().front().id, there.get().front().id);
   }
   EXPECT_EQ(one.count().pending, 40U);
@@ -57,13 +58,13 @@ TEST_F(PostgresTaskAdds, WhoWaitsForTheSameRequestAddsItWhenTheFirstFails) {
   server().query(fmt::format(
       "CREATE SEQUENCE {0}.tries; CREATE FUNCTION {0}.slow() RETURNS trigger LANGUAGE plpgsql AS "
       "$$ BEGIN "
-      "IF NEW.request = 'r' AND nextval('{0}.tries') = 1 THEN PERFORM pg_sleep(0.3); "
+      "IF NEW.series = 'r' AND nextval('{0}.tries') = 1 THEN PERFORM pg_sleep(0.3); "
       "RAISE EXCEPTION 'no'; END IF; RETURN NEW; END $$; CREATE TRIGGER slow AFTER INSERT ON "
       "{0}.task_request FOR EACH ROW EXECUTE FUNCTION {0}.slow()",
       schema_));
   TaskCaller other(url_);
   auto here = begin(caller, "r");
-  auto there = begin(other, "r", "more");
+  auto there = begin(other, "r", How::again);
   auto const refused = [](std::future<std::vector<Added>>& call) {
     auto const error = error_of([&] { static_cast<void>(call.get()); });
     if (!error) return 0;
@@ -74,25 +75,42 @@ TEST_F(PostgresTaskAdds, WhoWaitsForTheSameRequestAddsItWhenTheFirstFails) {
   EXPECT_EQ(caller.count().pending, 2U);
 }
 
+TEST_F(PostgresTaskAdds, ThoseWhoComeTogetherAreOneRow) {
+  TaskCaller caller(url_);
+  begin(caller, "first").get();
+  auto const add_from = [&](std::uint64_t from) {
+    std::vector<RequestId> ids;
+    for (auto number = from; number < from + 20; ++number) {
+      ids.emplace_back("series", number).fresh = true;
+    }
+    return caller.add_together(std::move(ids));
+  };
+  auto const rows = "SELECT string_agg(number || '+' || callers, ' ' ORDER BY number) FROM " +
+                    schema_ + ".task_request WHERE series = 'series'";
+  auto const numbers = add_from(1);
+  EXPECT_EQ(server().query(rows), "1+20");
+  EXPECT_EQ(numbers.back() - numbers.front(), 19U);
+  // As if others drew from it all the time.
+  server().query("ALTER SEQUENCE " + schema_ + ".number INCREMENT BY 3");
+  auto const scattered = add_from(30);
+  EXPECT_EQ(server().query(rows), "1+20 30+20");
+  EXPECT_EQ(scattered.back() - scattered.front(), 57U);
+  for (std::uint64_t n = 0; n < 20; ++n) {
+    AddRequest again(TaskCaller::queue, {NewTask("job", "payload")});
+    again.request = RequestId("series", 30 + n);
+    EXPECT_EQ(caller.add_as(again).front().id.number(), scattered.at(n));
+  }
+}
+
 TEST_F(PostgresTaskAdds, OneThatIsKeptWaitingKeepsNoOther) {
   TaskCaller caller(url_ + "&application_name=adder");
   begin(caller, "first").get();
   server().query(fmt::format(
       "CREATE FUNCTION {0}.slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
-      "IF NEW.request = 'slow' THEN PERFORM pg_sleep(60); END IF; RETURN NEW; END $$; "
+      "IF NEW.series = 'slow' THEN PERFORM pg_sleep(60); END IF; RETURN NEW; END $$; "
       "CREATE TRIGGER slow AFTER INSERT ON {0}.task_request FOR EACH ROW EXECUTE FUNCTION "
       "{0}.slow()",
       schema_));
-  ASSERT_TRUE(wait_until([&] {
-    std::vector<std::future<Claimed>> asks;
-    for (int i = 0; i < 20; ++i) {
-      asks.push_back(
-          caller.begin_exchange(ClaimRequest(fmt::format("other{}", i), caller.owner(), 1, 60s)));
-    }
-    for (auto& ask : asks) EXPECT_TRUE(ask.get().tasks.empty());
-    return server().query(
-               "SELECT count(*) > 2 FROM pg_stat_activity WHERE application_name = 'adder'") == "t";
-  })) << "some connections";
   auto kept = begin(caller, "slow");
   auto const sleeps =
       "FROM pg_stat_activity WHERE application_name = 'adder' AND wait_event = "

@@ -30,6 +30,20 @@ class TaskCaller : public PostgresCaller {
   std::vector<Added> add_tasks(AddRequest adding) {
     return on_loop(tasks().add(std::move(adding), deadline()));
   }
+  /// Each one task, together; their numbers.
+  std::vector<std::uint64_t> add_together(std::vector<RequestId> ids) {
+    std::vector<asio::awaitable<std::vector<Added>>> calls;
+    for (auto& id : ids) {
+      AddRequest adding(queue, {NewTask("job", "payload")});
+      adding.request = std::move(id);
+      calls.push_back(tasks().add(std::move(adding), deadline()));
+    }
+    std::vector<std::uint64_t> numbers;
+    for (auto const& added : all_on_loop(std::move(calls))) {
+      numbers.push_back(added.at(0).id.number());
+    }
+    return numbers;
+  }
   [[nodiscard]] ClaimRequest asking(std::uint32_t want, Nanos ttl = 60s) {
     return {queue, owner(), want, ttl};
   }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 #include <utility>
 
 namespace holt::postgres {
@@ -104,10 +105,6 @@ struct Columns {
   }
 };
 
-std::string text_of(RequestId const& id) {
-  return id.empty() ? std::string() : id.series + "." + std::to_string(id.number);
-}
-
 /// The columns that sql/task_add_usual.sql leaves out are as they are in a plain one.
 bool is_usual(NewTask const& task) {
   static NewTask const plain("", "");
@@ -135,13 +132,17 @@ Lanes lanes_of(std::vector<AddRequest> const& requests) {
 Parameters add_parameters(std::string const& instance, std::int32_t patience_ms,
                           std::vector<AddRequest> const& requests) {
   std::vector<std::string> queues;
-  Column<std::string> ids{{}};
+  Column<std::string> series{{}};
+  std::vector<std::int64_t> asked;
+  bool repeated = false;
   std::vector<std::int32_t> counts;
   auto const lanes = lanes_of(requests);
   Columns columns;
   for (auto const& request : requests) {
     queues.push_back(request.queue);
-    ids.put(text_of(request.request));
+    series.put(request.request.series);
+    asked.push_back(static_cast<std::int64_t>(request.request.number));
+    repeated = repeated || !request.request.fresh;
     counts.push_back(static_cast<std::int32_t>(request.tasks.size()));
     for (auto const& task : request.tasks) {
       columns.put(task, lanes.find({request.queue, task.kind})->second);
@@ -155,8 +156,8 @@ Parameters add_parameters(std::string const& instance, std::int32_t patience_ms,
   }
   Parameters parameters;
   parameters.add(instance).add(patience_ms).add(queues);
-  add(parameters, ids);
-  parameters.add(counts).add(lane_queues).add(lane_kinds);
+  add(parameters, series);
+  parameters.add(asked).add(repeated).add(counts).add(lane_queues).add(lane_kinds);
   columns.add_to(parameters);
   parameters.add(std::ranges::any_of(
       columns.payload, [](std::string_view payload) { return payload.size() > large_bytes; }));
@@ -167,34 +168,74 @@ bool are_usual(std::vector<AddRequest> const& requests) {
   auto const& first = requests.front();
   auto const& kind = first.tasks.front().kind;
   return std::ranges::all_of(requests, [&](AddRequest const& request) {
-    return request.queue == first.queue && request.request.empty() == first.request.empty() &&
+    return request.queue == first.queue && request.request.series == first.request.series &&
+           (request.request.fresh || request.request.empty()) &&
            std::ranges::all_of(request.tasks, [&](NewTask const& task) {
              return task.kind == kind && is_usual(task);
            });
   });
 }
 
+namespace {
+
+/// Callers that came together, each with one task and the next number of their series; or one.
+struct Crowd {
+  std::span<AddRequest const> callers;
+
+  [[nodiscard]] RequestId const& first() const { return callers.front().request; }
+  [[nodiscard]] std::size_t tasks() const {
+    return callers.size() > 1 ? callers.size() : callers.front().tasks.size();
+  }
+  [[nodiscard]] bool takes(AddRequest const& next) const {
+    return next.tasks.size() == 1 && callers.front().tasks.size() == 1 &&
+           (first().empty() || next.request.number == first().number + callers.size());
+  }
+};
+
+std::vector<Crowd> crowds_of(std::span<AddRequest const> requests) {
+  std::vector<Crowd> crowds;
+  while (!requests.empty()) {
+    std::size_t count = 1;
+    while (count < requests.size() && Crowd{requests.first(count)}.takes(requests[count])) ++count;
+    crowds.push_back({requests.first(count)});
+    requests = requests.subspan(count);
+  }
+  return crowds;
+}
+
+}  // namespace
+
 Parameters usual_add_parameters(std::string const& instance, std::int32_t patience_ms,
                                 std::vector<AddRequest> const& requests, std::string const& own) {
-  Column<std::string> ids{{}};
+  std::vector<std::int64_t> asked;
+  std::vector<std::int32_t> callers;
   std::vector<std::int32_t> firsts;
   std::vector<std::int32_t> counts;
+  std::int32_t next = 1;
+  for (auto const& crowd : crowds_of(requests)) {
+    asked.push_back(static_cast<std::int64_t>(crowd.first().number));
+    callers.push_back(static_cast<std::int32_t>(crowd.callers.size()));
+    firsts.push_back(next);
+    counts.push_back(static_cast<std::int32_t>(crowd.tasks()));
+    next += counts.back();
+  }
   std::vector<std::string_view> payloads;
   for (auto const& request : requests) {
-    ids.put(text_of(request.request));
-    firsts.push_back(static_cast<std::int32_t>(payloads.size() + 1));
-    counts.push_back(static_cast<std::int32_t>(request.tasks.size()));
     for (auto const& task : request.tasks) payloads.emplace_back(task.payload);
   }
   auto const& first = requests.front();
   Parameters parameters;
   parameters.add(instance).add(patience_ms).add(first.queue).add(first.tasks.front().kind);
-  add(parameters, ids);
-  parameters.add(firsts).add(counts).add_bytes(payloads).add(own);
+  if (first.request.empty()) {
+    parameters.add_null();
+  } else {
+    parameters.add(first.request.series);
+  }
+  parameters.add(asked).add(callers).add(firsts).add(counts).add_bytes(payloads).add(own);
   return parameters;
 }
 
-bool wakes_own(Answer const& answer) { return answer.flag(0, 4); }
+bool wakes_own(Answer const& answer) { return answer.rows() > 0 && answer.flag(0, 4); }
 
 namespace {
 
@@ -223,6 +264,22 @@ std::vector<std::vector<Added>> added_of(Answer const& answer,
   results.reserve(requests.size());
   for (std::size_t i = 0; i < requests.size(); ++i) {
     results.push_back(added_in(answer, static_cast<int>(i), requests[i].queue));
+  }
+  return results;
+}
+
+std::vector<std::vector<Added>> usual_added_of(Answer const& answer,
+                                               std::vector<AddRequest> const& requests) {
+  std::vector<std::vector<Added>> results;
+  results.reserve(requests.size());
+  int row = 0;
+  for (auto const& crowd : crowds_of(requests)) {
+    auto added = added_in(answer, row++, requests.front().queue);
+    if (crowd.callers.size() == 1) {
+      results.push_back(std::move(added));
+    } else {
+      for (auto& one : added) results.push_back({std::move(one)});
+    }
   }
   return results;
 }

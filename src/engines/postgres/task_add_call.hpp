@@ -17,7 +17,7 @@ namespace holt::postgres {
                                         std::vector<AddRequest> const& requests);
 
 /// Whether sql/task_add_usual.sql will do: tasks of one queue and kind that differ in nothing but
-/// their payloads, which are small; and all calls have a request, or none has.
+/// their payloads, which are small; and all calls have a fresh request of one series, or none has.
 [[nodiscard]] bool are_usual(std::vector<AddRequest> const& requests);
 /// Its parameters; `own`: the inbox of this client.
 [[nodiscard]] Parameters usual_add_parameters(std::string const& instance, std::int32_t patience_ms,
@@ -28,5 +28,8 @@ namespace holt::postgres {
 [[nodiscard]] bool wakes_own(Answer const& answer);
 [[nodiscard]] std::vector<std::vector<Added>> added_of(Answer const& answer,
                                                        std::vector<AddRequest> const& requests);
+/// Of sql/task_add_usual.sql, unless it has no row.
+[[nodiscard]] std::vector<std::vector<Added>> usual_added_of(
+    Answer const& answer, std::vector<AddRequest> const& requests);
 
 }  // namespace holt::postgres

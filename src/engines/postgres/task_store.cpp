@@ -187,26 +187,36 @@ asio::awaitable<std::vector<PostgresTaskStore::AddedTasks>> PostgresTaskStore::a
 
 asio::awaitable<std::vector<PostgresTaskStore::AddedTasks>> PostgresTaskStore::add_different(
     std::vector<AddRequest> requests, Instant deadline) {
-  bool const usual = are_usual(requests);
-  auto const patient = patience(deadline, requests.size());
-  auto parameters = usual ? usual_add_parameters(instance_, patient, requests, signals_.inbox())
-                          : add_parameters(instance_, patient, requests);
+  if (are_usual(requests)) {
+    Answer const answer = co_await add_usual(requests, deadline);
+    if (answer.rows() > 0) co_return usual_added_of(answer, requests);
+  }
+  auto parameters = add_parameters(instance_, patience(deadline, requests.size()), requests);
+  Answer const answer =
+      co_await pool_.call(add_, std::move(parameters), Effect::writes, "add", deadline);
+  co_return added_of(answer, requests);
+}
+
+/// Wakes a worker of our own, who is told by the answer; also if that is lost.
+asio::awaitable<Answer> PostgresTaskStore::add_usual(std::vector<AddRequest> const& requests,
+                                                     Instant deadline) {
+  auto parameters = usual_add_parameters(instance_, patience(deadline, requests.size()), requests,
+                                         signals_.inbox());
   bool wakes = false;
   std::optional<EngineError> failure;
   Answer answer;
   try {
-    Answer got = co_await pool_.call(usual ? add_usual_ : add_, std::move(parameters),
-                                     Effect::writes, "add", deadline);
+    Answer got =
+        co_await pool_.call(add_usual_, std::move(parameters), Effect::writes, "add", deadline);
     answer = std::move(got);
     wakes = wakes_own(answer);
   } catch (EngineError const& error) {
     failure = error;
-    // The answer may be lost that was to wake a worker of ours.
-    wakes = usual && error.outcome() == Outcome::unknown;
+    wakes = error.outcome() == Outcome::unknown;
   }
   if (wakes) signals_.hear({std::string(topic::work), requests.front().queue});
   if (failure) throw EngineError(*failure);
-  co_return added_of(answer, requests);
+  co_return std::move(answer);
 }
 
 // Claiming.

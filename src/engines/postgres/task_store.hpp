@@ -42,6 +42,7 @@ class PostgresTaskStore final : public TaskStore {
                                                    Instant deadline);
   asio::awaitable<std::vector<AddedTasks>> add_different(std::vector<AddRequest> requests,
                                                          Instant deadline);
+  asio::awaitable<Answer> add_usual(std::vector<AddRequest> const& requests, Instant deadline);
   asio::awaitable<Hearing> hearing_of(ClaimRequest const& request, Instant deadline);
   TaskMarks marks_for(std::string const& place);
   asio::awaitable<std::vector<ExchangeResult>> exchange_all(std::vector<SharedExchange> calls,

@@ -145,16 +145,20 @@ CREATE TABLE "@schema@".task_key (
 );
 CREATE INDEX task_key_until ON "@schema@".task_key (until_at) WHERE until_at IS NOT NULL;
 
--- An add that may be repeated. numbers NULL: they are consecutive, from first on.
+-- Adds that may be repeated. callers above 1: so many came together, each with one task and the next
+-- number of the series, and are remembered as one; else one with so many tasks as count says.
+-- numbers NULL: those of the tasks are consecutive, from first on.
 CREATE TABLE "@schema@".task_request (
   queue      integer NOT NULL,
-  request    text COLLATE "C" NOT NULL,
+  series     text COLLATE "C" NOT NULL,
+  number     bigint  NOT NULL,
+  callers    integer NOT NULL,
   until_at   timestamptz NOT NULL,
   first      bigint  NOT NULL,
   count      integer NOT NULL,
   numbers    bigint[],
   duplicates boolean[],
-  PRIMARY KEY (queue, request)
+  PRIMARY KEY (queue, series, number)
 ) WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 5000,
         autovacuum_vacuum_cost_delay = 0);
 CREATE INDEX task_request_until ON "@schema@".task_request (until_at);

@@ -116,17 +116,44 @@ BEGIN
     ORDER BY o.until_at LIMIT 400 FOR UPDATE SKIP LOCKED));
 END $$;
 
+-- Whoever repeats requests has their series to itself until it commits: no first call with one of
+-- them is under way then, whether alone or among others. Who is first shares it.
+CREATE FUNCTION "@schema@".lock_series(_series text[], _repeated boolean) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+  _one text;
+BEGIN
+  FOR _one IN SELECT DISTINCT s.one FROM unnest(_series) AS s (one) WHERE s.one <> '' ORDER BY 1 LOOP
+    IF _repeated THEN
+      PERFORM pg_advisory_xact_lock("@schema@".lock_key('series', '', _one));
+    ELSE
+      PERFORM pg_advisory_xact_lock_shared("@schema@".lock_key('series', '', _one));
+    END IF;
+  END LOOP;
+END $$;
+
+-- The row of those who came together, with this request among them but not the first; or none.
+CREATE FUNCTION "@schema@".crowd_of(_queue integer, _series text, _number bigint, _now timestamptz)
+RETURNS SETOF "@schema@".task_request LANGUAGE sql STABLE AS $$
+  SELECT c.* FROM (
+    SELECT r.* FROM "@schema@".task_request AS r
+    WHERE r.queue = _queue AND r.series = _series AND r.number < _number
+    ORDER BY r.number DESC LIMIT 1) AS c
+  WHERE _number - c.number < c.callers AND c.until_at > _now
+$$;
+
 -- TaskStore::add of many callers in one commit. _patience_ms NULL: the caller's own. An entry per
--- call in _queues, _requests (empty: none; each once) and _counts; different lanes in _lane_queues
--- and _lane_kinds, in their order; and then an entry per task, those of one call after those of the
--- other. NULL in the place of a whole array: as usual in all tasks. _lane_of counts from 1. _large:
--- some payload has more than 1 kB. A row per call: its first number, how many, the numbers (NULL:
--- consecutive), which of them were there before (NULL: none), and false.
+-- call in _queues, in _series (empty: no request) and _asked, its number there, each once, and in
+-- _counts; _repeated: some were asked before. Different lanes in _lane_queues and _lane_kinds, in
+-- their order; and then an entry per task, those of one call after those of the other. NULL in the
+-- place of a whole array: as usual in all tasks. _lane_of counts from 1. _large: some payload has
+-- more than 1 kB. A row per call: its first number, how many, the numbers (NULL: consecutive),
+-- which of them were there before (NULL: none), and false.
 -- Whoever inserts the row of a request decides about it: others wait for that, and then find it.
 CREATE FUNCTION "@schema@".add_tasks(
-  _instance text, _patience_ms integer, _queues text[], _requests text[], _counts integer[],
-  _lane_queues text[], _lane_kinds text[], _lane_of integer[], _payloads bytea[],
-  _metadata bytea[], _priorities integer[], _delays_us bigint[], _not_before_us bigint[],
+  _instance text, _patience_ms integer, _queues text[], _series text[], _asked bigint[],
+  _repeated boolean, _counts integer[], _lane_queues text[], _lane_kinds text[],
+  _lane_of integer[], _payloads bytea[], _metadata bytea[], _priorities integer[], _delays_us bigint[], _not_before_us bigint[],
   _max_attempts integer[], _timeouts_us bigint[], _keeps_us bigint[], _uniques text[],
   _whiles integer[], _periods_us bigint[], _tells text[], _large boolean)
 RETURNS TABLE (first bigint, count integer, numbers bigint[], duplicates boolean[], wakes boolean)
@@ -163,34 +190,41 @@ BEGIN
   _base := "@schema@".base(_instance);
   SELECT array_agg(_base + nextval('"@schema@".number')) INTO _given
   FROM generate_series(1, cardinality(_payloads));
+  IF _series IS NOT NULL THEN PERFORM "@schema@".lock_series(_series, _repeated); END IF;
   _now := clock_timestamp();
-  IF _requests IS NOT NULL THEN
-    WITH calls AS (
-      SELECT q.id, n.request, n.count, n.place,
-             sum(n.count) OVER (ORDER BY n.place)::integer AS last
-      FROM unnest(_queues, _requests, _counts) WITH ORDINALITY AS n (queue, request, count, place)
+  IF _series IS NOT NULL THEN
+    WITH calls AS MATERIALIZED (
+      SELECT q.id, n.series, n.asked, n.count, n.place,
+             sum(n.count) OVER (ORDER BY n.place)::integer AS last,
+             _repeated AND EXISTS (
+               SELECT FROM "@schema@".crowd_of(q.id, n.series, n.asked, _now)) AS known
+      FROM unnest(_queues, _series, _asked, _counts) WITH ORDINALITY
+        AS n (queue, series, asked, count, place)
       JOIN "@schema@".task_queue AS q ON q.instance = _instance AND q.name = n.queue),
     ours AS (
-      INSERT INTO "@schema@".task_request AS r (queue, request, until_at, first, count, numbers)
-      SELECT c.id, c.request, _now + interval '10 minutes', _given[c.last - c.count + 1], c.count,
+      INSERT INTO "@schema@".task_request AS r (queue, series, number, callers, until_at, first,
+                                                count, numbers)
+      SELECT c.id, c.series, c.asked, 1, _now + interval '10 minutes',
+             _given[c.last - c.count + 1], c.count,
              CASE WHEN _given[c.last] - _given[c.last - c.count + 1] >= c.count
                   THEN _given[c.last - c.count + 1 : c.last] END
-      FROM calls AS c WHERE c.request <> '' ORDER BY c.id, c.request
-      ON CONFLICT (queue, request) DO UPDATE
-      SET until_at = excluded.until_at, first = excluded.first, count = excluded.count,
-          numbers = excluded.numbers, duplicates = NULL
+      FROM calls AS c WHERE c.series <> '' AND NOT c.known ORDER BY c.id, c.series, c.asked
+      ON CONFLICT (queue, series, number) DO UPDATE
+      SET callers = 1, until_at = excluded.until_at, first = excluded.first,
+          count = excluded.count, numbers = excluded.numbers, duplicates = NULL
       WHERE r.until_at <= _now
-      RETURNING r.queue, r.request)
+      RETURNING r.queue, r.series, r.number)
     SELECT array_agg(c.id ORDER BY c.place),
-           array_agg(c.request <> '' AND o.queue IS NULL ORDER BY c.place)
+           array_agg(c.series <> '' AND o.queue IS NULL ORDER BY c.place)
     INTO _calls, _known
-    FROM calls AS c LEFT JOIN ours AS o ON o.queue = c.id AND o.request = c.request;
+    FROM calls AS c
+    LEFT JOIN ours AS o ON o.queue = c.id AND o.series = c.series AND o.number = c.asked;
     IF true = ANY (_known) THEN
       SELECT array_agg(c.known ORDER BY c.place, g.n) INTO _skip
       FROM unnest(_known, _counts) WITH ORDINALITY AS c (known, count, place),
         generate_series(1, c.count) AS g (n);
     END IF;
-    IF random() < cardinality(_requests) / 100.0 THEN
+    IF random() < cardinality(_series) / 100.0 THEN
       PERFORM "@schema@".forget_requests(_now);
     END IF;
   END IF;
@@ -247,22 +281,30 @@ BEGIN
   END IF;
   PERFORM "@schema@".wake_after_add(_instance, _ids, _lane_queues, _lane_kinds, _lane_of, _due,
                                     _skip, cardinality(_given));
-  IF _double IS NOT NULL AND _requests IS NOT NULL THEN
+  IF _double IS NOT NULL AND _series IS NOT NULL THEN
     UPDATE "@schema@".task_request AS r
     SET first = _holders[c.last - c.count + 1], numbers = _holders[c.last - c.count + 1 : c.last],
         duplicates = _double[c.last - c.count + 1 : c.last]
     FROM (SELECT n.*, sum(n.count) OVER (ORDER BY n.place)::integer AS last
-          FROM unnest(_calls, _requests, _counts, _known) WITH ORDINALITY
-            AS n (queue, request, count, known, place)) AS c
-    WHERE r.queue = c.queue AND r.request = c.request AND NOT c.known;
+          FROM unnest(_calls, _series, _asked, _counts, _known) WITH ORDINALITY
+            AS n (queue, series, asked, count, known, place)) AS c
+    WHERE r.queue = c.queue AND r.series = c.series AND r.number = c.asked AND NOT c.known;
   END IF;
   wakes := false;
   FOR _i IN 1 .. cardinality(_counts) LOOP
     _last := _last + _counts[_i];
     IF _known[_i] THEN
-      RETURN QUERY SELECT r.first, r.count, r.numbers, r.duplicates, false
-                   FROM "@schema@".task_request AS r
-                   WHERE r.queue = _calls[_i] AND r.request = _requests[_i];
+      RETURN QUERY
+        SELECT CASE WHEN r.callers > 1 THEN coalesce(r.numbers[1], r.first) ELSE r.first END,
+               CASE WHEN r.callers > 1 THEN 1 ELSE r.count END,
+               CASE WHEN r.callers = 1 THEN r.numbers END, r.duplicates, false
+        FROM "@schema@".task_request AS r
+        WHERE r.queue = _calls[_i] AND r.series = _series[_i] AND r.number = _asked[_i]
+        UNION ALL
+        SELECT coalesce(r.numbers[_asked[_i] - r.number + 1], r.first + _asked[_i] - r.number), 1,
+               NULL, NULL, false
+        FROM "@schema@".crowd_of(_calls[_i], _series[_i], _asked[_i], _now) AS r
+        LIMIT 1;
     ELSE
       numbers := (coalesce(_holders, _given))[_last - _counts[_i] + 1 : _last];
       first := numbers[1];
@@ -274,12 +316,15 @@ BEGIN
 END $$;
 
 -- The same where all is as usual: tasks of one kind that are due now, none with anything but a
--- payload of up to 1 kB, and each call with a request, or none. _firsts: which task is the first of
--- each call. wakes: the caller's own inbox, _own, has somebody to be woken. What is not as usual
--- after all (a new kind, a request that is known, another server) is left to add_tasks.
+-- payload of up to 1 kB, and each call with a fresh request of one series, or none (_series NULL).
+-- An entry for callers who came together, each with one task and the next number of the series, or
+-- for one caller: _asked the first number, _callers how many, _firsts its first task, _counts how
+-- many tasks; and a row. wakes: the caller's own inbox, _own, has somebody to be woken. No row:
+-- nothing was done, as it is not as usual after all (a new kind, a request that is known, another
+-- server), and add_tasks is to do it.
 CREATE FUNCTION "@schema@".add_usual_tasks(
-  _instance text, _patience_ms integer, _queue text, _kind text, _requests text[],
-  _firsts integer[], _counts integer[], _payloads bytea[], _own text)
+  _instance text, _patience_ms integer, _queue text, _kind text, _series text, _asked bigint[],
+  _callers integer[], _firsts integer[], _counts integer[], _payloads bytea[], _own text)
 RETURNS TABLE (first bigint, count integer, numbers bigint[], duplicates boolean[], wakes boolean)
 LANGUAGE plpgsql
 SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
@@ -291,66 +336,42 @@ DECLARE
   _id    integer;
   _base  bigint;
   _idle  boolean;
+  _known boolean;
   _given bigint[];
-  _ours  text[];
 BEGIN
   _set := set_config('lock_timeout', _patience_ms::text, true);
+  IF _series IS NOT NULL THEN
+    PERFORM pg_advisory_xact_lock_shared("@schema@".lock_key('series', '', _series));
+  END IF;
   SELECT l.id, l.queue, f.base,
-         EXISTS (SELECT FROM "@schema@".task_idle AS i WHERE i.queue = l.queue)
-  INTO _lane, _id, _base, _idle
+         EXISTS (SELECT FROM "@schema@".task_idle AS i WHERE i.queue = l.queue),
+         EXISTS (SELECT FROM unnest(_asked, _callers) AS n (asked, callers),
+                   LATERAL (SELECT FROM "@schema@".task_request AS r
+                            WHERE r.queue = l.queue AND r.series = _series
+                              AND r.number >= n.asked AND r.number - n.asked < n.callers
+                            LIMIT 1) AS before)
+  INTO _lane, _id, _base, _idle, _known
   FROM "@schema@".task_queue AS q
   JOIN "@schema@".task_lane AS l ON l.queue = q.id AND l.kind = _kind
   JOIN "@schema@".fence_base AS f ON f.instance = _instance
     AND f.timeline = left(pg_walfile_name(pg_current_wal_lsn()), 8)
   WHERE q.instance = _instance AND q.name = _queue;
+  IF _base IS NULL OR _known THEN RETURN; END IF;
   _now := clock_timestamp();
-  IF _base IS NULL THEN
-    _ours := '{}';
-  ELSIF cardinality(_payloads) = 1 THEN
-    _given := ARRAY[_base + nextval('"@schema@".number')];
-    IF _requests IS NOT NULL THEN
-      INSERT INTO "@schema@".task_request AS r (queue, request, until_at, first, count)
-      VALUES (_id, _requests[1], _now + interval '10 minutes', _given[1], 1)
-      ON CONFLICT DO NOTHING RETURNING ARRAY[r.request] INTO _ours;
-    END IF;
-  ELSE
-    SELECT array_agg(_base + nextval('"@schema@".number')) INTO _given
-    FROM generate_series(1, cardinality(_payloads));
-    IF _requests IS NOT NULL THEN
-      WITH ours AS (
-        INSERT INTO "@schema@".task_request AS r (queue, request, until_at, first, count, numbers)
-        SELECT _id, c.request, _now + interval '10 minutes', _given[c.first], c.count,
-               CASE WHEN _given[c.first + c.count - 1] - _given[c.first] >= c.count
-                    THEN _given[c.first : c.first + c.count - 1] END
-        FROM unnest(_requests, _firsts, _counts) AS c (request, first, count) ORDER BY c.request
-        ON CONFLICT DO NOTHING RETURNING r.request)
-      SELECT array_agg(o.request) INTO _ours FROM ours AS o;
-    END IF;
-  END IF;
-  IF _base IS NULL OR coalesce(cardinality(_ours), 0) < cardinality(_requests) THEN
-    DELETE FROM "@schema@".task_request AS r WHERE r.queue = _id AND r.request = ANY (_ours);
-    RETURN QUERY SELECT a.* FROM "@schema@".add_tasks(
-      _instance, _patience_ms, array_fill(_queue, ARRAY[cardinality(_counts)]), _requests, _counts,
-      ARRAY[_queue], ARRAY[_kind], NULL, _payloads, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-      NULL, NULL, NULL, false) AS a;
-    RETURN;
-  END IF;
   IF cardinality(_payloads) = 1 THEN
+    _given := ARRAY[_base + nextval('"@schema@".number')];
     INSERT INTO "@schema@".task_ready (number, added_at, lane, size, priority, attempt,
                                        max_attempts, returns, suspect, payload)
     VALUES (_given[1], _now, _lane, octet_length(_payloads[1]), 5, 0, 3, 0, false, _payloads[1]);
   ELSE
+    SELECT array_agg(_base + nextval('"@schema@".number')) INTO _given
+    FROM generate_series(1, cardinality(_payloads));
     INSERT INTO "@schema@".task_ready (number, added_at, lane, size, priority, attempt,
                                        max_attempts, returns, suspect, payload)
     SELECT t.number, _now, _lane, octet_length(t.payload), 5, 0, 3, 0, false, t.payload
     -- As two columns they are not put aside in between, as rows of a function are.
     FROM (SELECT unnest(_given) AS number, unnest(_payloads) AS payload) AS t;
   END IF;
-  IF random() < cardinality(_requests) / 100.0 THEN
-    PERFORM "@schema@".forget_requests(_now);
-  END IF;
-  wakes := _idle AND "@schema@".wake_for_kind(_instance, _id, _queue, _kind,
-                                              cardinality(_payloads), _own);
   FOR _i IN 1 .. cardinality(_counts) LOOP
     first := _given[_firsts[_i]];
     count := _counts[_i];
@@ -358,8 +379,19 @@ BEGIN
     IF _given[_firsts[_i] + count - 1] - first >= count THEN
       numbers := _given[_firsts[_i] : _firsts[_i] + count - 1];
     END IF;
+    IF _series IS NOT NULL THEN
+      INSERT INTO "@schema@".task_request (queue, series, number, callers, until_at, first, count,
+                                           numbers)
+      VALUES (_id, _series, _asked[_i], _callers[_i], _now + interval '10 minutes', first, count,
+              numbers);
+    END IF;
+    wakes := _i = 1 AND _idle AND "@schema@".wake_for_kind(_instance, _id, _queue, _kind,
+                                                           cardinality(_payloads), _own);
     RETURN NEXT;
   END LOOP;
+  IF random() < cardinality(_asked) / 100.0 THEN
+    PERFORM "@schema@".forget_requests(_now);
+  END IF;
 END $$;
 
 -- For those who live in SQL: adds a task in the caller's own transaction, so it is there if and
@@ -413,7 +445,7 @@ BEGIN
     RAISE EXCEPTION '%', _wrong USING ERRCODE = 'invalid_parameter_value';
   END IF;
   SELECT a.first INTO _number FROM "@schema@".add_tasks(
-    instance, NULL, ARRAY[queue], NULL,
+    instance, NULL, ARRAY[queue], NULL, NULL, false,
     ARRAY[1], ARRAY[queue], ARRAY[kind], NULL, ARRAY[convert_to(payload, 'UTF8')],
     ARRAY[convert_to(metadata, 'UTF8')], ARRAY[priority],
     ARRAY[(extract(epoch FROM delay) * 1000000)::bigint],
