@@ -20,6 +20,8 @@ namespace {
 
 constexpr std::size_t max_load = 64;  // calls on one connection; the next ones wait here
 constexpr std::size_t max_waiting = 100'000;
+/// Mostly it takes a hundredth of that.
+constexpr std::chrono::milliseconds usual_connect{250};
 constexpr std::chrono::milliseconds first_pause{10};
 constexpr std::chrono::milliseconds longest_pause{1000};
 constexpr std::chrono::seconds check_patience{5};
@@ -57,6 +59,7 @@ struct Pool::State : std::enable_shared_from_this<State> {
   std::vector<std::shared_ptr<Session>> sessions;
   std::deque<Call> waiting;
   int connecting = 0;
+  Instant connected_by;                ///< so long calls wait for a connection that is being made
   std::optional<EngineError> trouble;  ///< why the last attempt failed
   Instant next_attempt;
   std::chrono::milliseconds pause = first_pause;
@@ -92,8 +95,11 @@ void Pool::State::submit(Call call) {
 void Pool::State::dispatch() {
   while (!waiting.empty()) {
     auto const session = least_busy();
-    if ((!session || session->load() > 0) && may_grow()) connect();
+    bool const busy = !session || session->load() > 0;
+    if (busy && may_grow()) connect();
     if (!session || session->load() >= max_load) return;
+    // The call before may be kept waiting: who can soon have a connection does not stand behind it.
+    if (busy && connecting > 0 && env.now() < connected_by) return;
     auto call = std::move(waiting.front());
     waiting.pop_front();
     if (call.done) session->submit(std::move(call));
@@ -117,6 +123,10 @@ bool Pool::State::may_grow() const {
 
 void Pool::State::connect() {
   ++connecting;
+  connected_by = env.now() + usual_connect;
+  env.call_at(connected_by, [weak = weak_from_this()] {
+    if (auto const self = weak.lock()) self->dispatch();
+  });
   asio::post(env.blocking(), [self = shared_from_this()] {
     auto const loop = self->env.executor();
     try {
@@ -178,7 +188,11 @@ void Pool::State::could_not_connect(EngineError const& why) {
   auto const spread = static_cast<std::uint64_t>(pause.count());
   next_attempt = env.now() + pause / 2 + std::chrono::milliseconds(env.random() % spread);
   pause = std::min(pause * 2, longest_pause);
-  if (sessions.empty()) fail_waiting(why);
+  if (sessions.empty()) {
+    fail_waiting(why);
+  } else {
+    dispatch();
+  }
 }
 
 void Pool::State::lost(Session const* which, EngineError const& why) {
