@@ -107,13 +107,16 @@ struct ClaimRequest {
   std::vector<TaskFinish> finishes;       ///< of this queue, each task once; at most max_claim
   std::vector<Owner> give_back;           ///< claims whose other tasks are all untouched
   Owner answered;                         ///< an exchange whose answer arrived: may be forgotten
+  Owner next;                             ///< tasks may be handed over under it (see claim)
   std::string worker;                     ///< for people; at most 128 bytes
 };
 
 /// What an exchange gave.
 struct Claimed {
-  Fence fence;              ///< of every task in it; none when there are no tasks
-  std::vector<Task> tasks;  ///< in the order in which they should be started
+  Fence fence;  ///< of every task in it; none when there are no tasks
+  Owner owner;  ///< of the claim, if it is not the exchange's: it was handed over
+  Instant since = Instant::max();  ///< its time counts from then on, if that is before the question
+  std::vector<Task> tasks;         ///< in the order in which they should be started
   /// One for each of `finishes`, in order: the state that the task is in now, or why it was
   /// refused.
   std::vector<std::expected<TaskState, Lost>> finishes;
@@ -125,6 +128,8 @@ struct Claimed {
   /// Others idle for one of these kinds: who holds tasks that were not started should give them
   /// back.
   bool others_idle = false;
+  /// From now on a task may be handed over under `next`.
+  bool hands_over = false;
 };
 
 /// A note on a task of a claim that is renewed.
@@ -219,6 +224,11 @@ class TaskStore {
   ///   is Signal{topic::work, queue} to the inbox, once; from then on it is not idle. Who hears it
   ///   asks again. A store where an add and this can miss each other answers a short ask_again.
   ///   An exchange that wants nothing leaves the mark as it is.
+  /// - `next`, with an inbox that is idle: the step that adds a task may make it a claim of this
+  /// owner
+  ///   at once, for ttl from then on; then it wakes the inbox. The next exchange of that worker
+  ///   that wants tasks and has the same `next` answers that claim, as if its owner asked again,
+  ///   and claims nothing else. Who has had it uses another one; who wants no more gives it back.
   /// - Tasks that a step brings back to pending and does not claim itself wake idle workers, but
   ///   not its own inbox, as added ones do.
   virtual asio::awaitable<Claimed> claim(ClaimRequest request, Instant deadline) = 0;

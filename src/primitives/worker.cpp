@@ -94,6 +94,7 @@ asio::awaitable<void> TaskWorker::run() {
     look_after(now);
     start_renewal(now);
     if (now >= runners_at_) start_runners(bench_->lay_out({}));
+    if (stopping_) take_back_next();
     ask(now);
     if (stopping_ && finished(now)) break;
     auto const alarm = next_alarm(now);

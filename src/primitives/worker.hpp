@@ -137,6 +137,7 @@ class TaskWorker {
   void settle(Exchange& done);
   void settle_ends(Exchange const& done);
   void abandon(Exchange& failed);
+  void take_back_next();
   void take_on(Exchange& done);
   void start_runners(std::uint32_t count);
 
@@ -179,6 +180,9 @@ class TaskWorker {
   std::deque<Owner> answered_;   ///< exchanges that the store may forget
   std::list<Event> pauses_;
   Fence last_fence_;
+  Owner next_;               ///< under which the store may hand over a task while we idle
+  Fence before_next_;        ///< the last fence before there was this one
+  bool hands_over_ = false;  ///< it may do so now
   int in_flight_ = 0;
   std::size_t asked_ = 0;                ///< tasks, by exchanges in flight
   Instant runners_at_ = Instant::max();  ///< when runners are started that could not be before

@@ -80,6 +80,13 @@ std::shared_ptr<TaskWorker::Exchange> TaskWorker::make_exchange(std::uint32_t wa
   request.idle_for = plan_.poll;
   request.worker = plan_.worker;
   made->seen = last_fence_;
+  if (want > 0) {
+    if (next_.empty()) {
+      next_ = Owner(tools_.signals.inbox(), random_token([this] { return env_.random(); }));
+      before_next_ = last_fence_;
+    }
+    request.next = next_;
+  }
   if (!answered_.empty()) {
     request.answered = std::move(answered_.front());
     answered_.pop_front();
@@ -136,6 +143,7 @@ asio::awaitable<void> TaskWorker::ask_until_answered(std::shared_ptr<Exchange> o
     std::string failure = "the answer came too late to be trusted";
     try {
       Claimed answer = co_await tools_.tasks.claim(ours->request, ours->started + patience);
+      ours->started = std::min(ours->started, answer.since);
       bool const trusted = env_.now() < trust::deadline(ours->started, plan_.ttl);
       if (trusted || answer.tasks.empty()) ours->answer = std::move(answer);
     } catch (EngineError const& error) {
@@ -164,6 +172,7 @@ void TaskWorker::settle(Exchange& done) {
     idle_until_ = answer.tasks.size() < want ? env_.now() + pause : Instant();
   }
   bool const others_idle = answer.others_idle;
+  hands_over_ = hands_over_ || (answer.hands_over && done.request.next == next_);
   if (!answer.tasks.empty()) take_on(done);
   if (others_idle) give_back_for_others();
 }
@@ -182,28 +191,40 @@ void TaskWorker::settle_ends(Exchange const& done) {
 /// handed in again.
 void TaskWorker::abandon(Exchange& failed) {
   if (failed.request.want > 0) give_back_.push_back(failed.request.owner);
+  if (failed.request.want > 0 && failed.request.next == next_) hands_over_ = true;
   for (std::size_t i = failed.ends.size(); i-- > 0;) {
     failed.ends[i].text = std::move(failed.request.finishes[i].text);
     to_hand_in_.push_front(std::move(failed.ends[i]));
   }
 }
 
-/// New tasks are ours: they are laid out, or go back at once if we are about to stop.
+/// We stop: nothing more is to be handed over to us, and what was goes back.
+void TaskWorker::take_back_next() {
+  if (!std::exchange(hands_over_, false)) return;
+  give_back_.push_back(std::exchange(next_, Owner()));
+}
+
+/// New tasks are ours: they are laid out, or go back at once if we are about to stop. Two exchanges
+/// may both answer what was handed over: it is taken once.
 void TaskWorker::take_on(Exchange& done) {
   auto& answer = *done.answer;
-  if (answer.fence <= done.seen) {
-    report(LogLevel::error, "fence_regression", done.request.owner, answer.fence,
+  bool const handed = !answer.owner.empty();
+  if (handed && answer.owner != next_) return;
+  auto const owner = handed ? std::exchange(next_, Owner()) : done.request.owner;
+  if (handed) hands_over_ = false;
+  if (answer.fence <= (handed ? before_next_ : done.seen)) {
+    report(LogLevel::error, "fence_regression", owner, answer.fence,
            "the store gave a fence that is not above the last one");
-    give_back_.push_back(done.request.owner);
+    give_back_.push_back(owner);
     return;
   }
   last_fence_ = std::max(last_fence_, answer.fence);
   if (stopping_) {
-    give_back_.push_back(done.request.owner);
+    give_back_.push_back(owner);
     return;
   }
   Claim claim;
-  claim.held = std::make_shared<HeldClaim>(next_claim_++, done.request.owner, answer.fence);
+  claim.held = std::make_shared<HeldClaim>(next_claim_++, owner, answer.fence);
   claim.held->trust(trust::deadline(done.started, plan_.ttl));
   claim.left = answer.tasks.size();
   claim.renew_at = done.started + trust::renew_every(plan_.ttl);

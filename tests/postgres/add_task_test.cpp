@@ -2,6 +2,7 @@
 // add_task: a task in a user's own transaction is there if and only if that commits.
 
 #include "postgres/task_caller.hpp"
+#include "support/servers/open_transaction.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -71,6 +72,29 @@ TEST_F(PostgresAddTask, WakesFromATransactionWithOneSnapshotToo) {
   WorkListener const listener(caller_);
   EXPECT_TRUE(caller_.idle().tasks.empty());
   sql("BEGIN ISOLATION LEVEL SERIALIZABLE; SELECT {0}.add_task('q', 'job'); COMMIT");
+  EXPECT_TRUE(listener.hears());
+  EXPECT_EQ(caller_.idle().tasks.size(), 1U);
+}
+
+/// It has taken the mark of the worker, which is locked until it ends.
+TEST_F(PostgresAddTask, AnOpenTransactionKeepsNoWorkerFromOtherTasks) {
+  sql("SELECT {0}.add_task('q', 'job')");  // who adds the first one of a kind is waited for
+  EXPECT_EQ(drain(caller_, 1).size(), 1U);
+  WorkListener const listener(caller_);
+  EXPECT_TRUE(caller_.idle().tasks.empty());
+  OpenTransaction open(server(), fmt::format("SELECT {}.add_task('q', 'job')", schema_));
+  caller_.set_patience(5s);
+  auto wider = caller_.asking(20);
+  wider.idle_for = 60s;
+  auto const asked = caller_.exchange(wider);
+  EXPECT_TRUE(asked.tasks.empty());
+  EXPECT_LE(asked.ask_again, 100ms) << "others cannot see that it idles";
+  sql("SELECT {0}.add_task('q', 'job')");
+  auto again = caller_.asking(20);
+  again.idle_for = 60s;
+  auto const held = caller_.exchange(again);
+  EXPECT_EQ(held.tasks.size(), 1U);
+  open.commit();
   EXPECT_TRUE(listener.hears());
   EXPECT_EQ(caller_.idle().tasks.size(), 1U);
 }

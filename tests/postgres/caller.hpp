@@ -47,6 +47,7 @@ class PostgresCaller {
 
   [[nodiscard]] Engine& engine() { return *engine_; }
   [[nodiscard]] Instant deadline() { return env_.now() + patience_; }
+  [[nodiscard]] Instant now() { return env_.now(); }
   void set_patience(Nanos patience) { patience_ = patience; }
 
   [[nodiscard]] Owner owner() {

@@ -3,11 +3,13 @@
 // starts again, somebody keeps an old snapshot, a pooler swallows signals.
 
 #include "postgres/task_caller.hpp"
+#include "support/servers/open_transaction.hpp"
 #include "support/servers/pgbouncer.hpp"
 
 #include <fmt/format.h>
 
 #include <future>
+#include <optional>
 #include <set>
 #include <thread>
 
@@ -34,6 +36,11 @@ class PostgresTasks : public testing::Test {
   }
   std::string in_schema(std::string const& statement) const {
     return server().query(fmt::format(fmt::runtime(statement), schema_));
+  }
+
+  [[nodiscard]] OpenTransaction begin(std::string const& statement,
+                                      std::string const& level = "READ COMMITTED") const {
+    return {server(), fmt::format(fmt::runtime(statement), schema_), level};
   }
 
   /// The exchange of a client of its own, whose process in the server ends when it waits like this.
@@ -83,24 +90,9 @@ TEST_F(PostgresTasks, AnExchangeThatEndsBeforeItsCommitIsNotDone) {
   auto const first = caller_.asking(2);
   auto const held = caller_.exchange(first);
   auto const request = completing(caller_, first.owner, held, 2);
-  std::jthread const keeper([this] {
-    static_cast<void>(error_of([this] {
-      try {
-        in_schema(
-            "SET application_name = 'keeper'; BEGIN; LOCK TABLE {0}.task_ready IN ACCESS EXCLUSIVE "
-            "MODE; SELECT pg_sleep(60); ROLLBACK");
-      } catch (std::runtime_error const&) {  // its end, below
-      }
-    }));
-  });
-  ASSERT_TRUE(wait_until([&] {
-    return server().query(
-               "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'keeper' AND "
-               "wait_event = 'PgSleep'") == "1";
-  }));
+  auto keeper = std::optional(begin("LOCK TABLE {0}.task_ready IN ACCESS EXCLUSIVE MODE"));
   auto const error = strike(request, "", "wait_event_type = 'Lock'");
-  server().query(
-      "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE application_name = 'keeper'");
+  keeper.reset();
   ASSERT_TRUE(error) << "nobody noticed";
   EXPECT_TRUE(error->retryable());
   EXPECT_EQ(caller_.count().running, 2U);
@@ -145,26 +137,12 @@ TEST_F(PostgresTasks, ClaimsAndTasksOutliveTheServer) {
 
 TEST_F(PostgresTasks, AnOldSnapshotDoesNotStopClaims) {
   caller_.add_tasks(10);
-  std::jthread const holder([this] {
-    try {
-      in_schema(
-          "SET application_name = 'holder'; BEGIN ISOLATION LEVEL REPEATABLE READ; "
-          "SELECT count(*) FROM {0}.task_ready; SELECT pg_sleep(60); COMMIT");
-    } catch (std::runtime_error const&) {  // its end, below
-    }
-  });
-  ASSERT_TRUE(wait_until([&] {
-    return server().query(
-               "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'holder' AND "
-               "wait_event = 'PgSleep'") == "1";
-  }));
+  auto const holder = begin("SELECT count(*) FROM {0}.task_ready", "REPEATABLE READ");
   EXPECT_EQ(drain(caller_, 100).size(), 10U);
   for (int pass = 0; pass < 5; ++pass) {
     caller_.add_tasks(500);
     EXPECT_EQ(drain(caller_, 100).size(), 500U);
   }
-  server().query(
-      "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE application_name = 'holder'");
 }
 
 TEST_F(PostgresTasks, ThroughAPoolerByTheClock) {
@@ -242,24 +220,11 @@ TEST_F(PostgresTasks, AnExchangeThatIsKeptWaitingKeepsNoOther) {
   crowd.add_tasks(1);
   auto const first = crowd.asking(1);
   auto const held = crowd.exchange(first);
-  std::jthread const keeper([this] {
-    try {
-      in_schema(
-          "SET application_name = 'keeper'; BEGIN; SELECT FROM {0}.task_claim WHERE fence > 0 "
-          "FOR UPDATE; SELECT pg_sleep(60); ROLLBACK");
-    } catch (std::runtime_error const&) {  // its end, below
-    }
-  });
-  ASSERT_TRUE(wait_until([&] {
-    return server().query(
-               "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'keeper' AND "
-               "wait_event = 'PgSleep'") == "1";
-  }));
+  auto keeper = std::optional(begin("SELECT FROM {0}.task_claim WHERE fence > 0 FOR UPDATE"));
   auto kept = crowd.begin_exchange(completing(crowd, first.owner, held, 1));
   ask_elsewhere();
   EXPECT_NE(kept.wait_for(0s), std::future_status::ready);
-  server().query(
-      "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE application_name = 'keeper'");
+  keeper.reset();
   EXPECT_EQ(kept.get().finishes.at(0).value(), TaskState::completed);
 }
 

@@ -9,6 +9,7 @@
 #include <csignal>
 #include <mutex>
 #include <sstream>
+#include <string>
 
 namespace holt::test {
 namespace {
@@ -43,7 +44,9 @@ bool first_to_make(std::string const& file) {
 }  // namespace
 
 Doer::Doer(Holt& holt, Plan const& plan)
-    : ledger_(plan.ledger, plan.who), worker_(make_worker(holt, plan)) {
+    : ledger_(plan.ledger, plan.who),
+      queue_(holt.queue(plan.queue)),
+      worker_(make_worker(holt, plan)) {
   worker_.handle(kind, [this](Job& job) {
     auto run = ledger_.started(job);
     act(job);
@@ -58,10 +61,10 @@ void Doer::act(Job& job) {
   std::istringstream words(job.task().payload);
   std::string what;
   words >> what;
-  if (what == "nap") {
-    int time = 0;
-    words >> time;
-    rest(job, std::chrono::milliseconds(time));
+  int number = 0;
+  if (what == "nap" && words >> number) rest(job, std::chrono::milliseconds(number));
+  if (what == "chain" && words >> number && number > 0) {
+    queue_.add(kind, "chain " + std::to_string(number - 1), {.max_attempts = 100});
   }
   if (what == "stay") rest(job, 60s);
   std::string file;

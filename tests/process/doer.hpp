@@ -7,6 +7,7 @@
 //   stay         until it is asked to stop; then it completes its task all the same
 //   crash FILE   kills its process, if FILE is not there yet, and makes it
 //   die          kills its process
+//   chain N      adds a task of its own client, "chain N-1", unless N is 0
 // The result of a task is the fence that completed it.
 
 #include "process/work_ledger.hpp"
@@ -43,6 +44,7 @@ class Doer {
   void act(Job& job);
 
   WorkLedger ledger_;
+  Queue queue_;
   Worker worker_;
 };
 

@@ -142,4 +142,12 @@ void TaskProcessTest::expect_all_completed(std::vector<TaskId> const& ids) {
   EXPECT_EQ(book().mistakes(done), std::vector<std::string>());
 }
 
+void TaskProcessTest::expect_all_completed(std::size_t least) {
+  auto const done = fences(TaskState::completed);
+  EXPECT_GE(done.size(), least);
+  auto const all = queue_->count();
+  EXPECT_EQ(all.dead + all.cancelled, 0U);
+  EXPECT_EQ(book().mistakes(done), std::vector<std::string>());
+}
+
 }  // namespace holt::test

@@ -55,6 +55,8 @@ class TaskProcessTest : public testing::Test {
   [[nodiscard]] bool all_end(std::chrono::milliseconds patience = 90s);
   /// Every one of these is completed, and as the ledger says; all workers are gone or stopped.
   void expect_all_completed(std::vector<TaskId> const& ids);
+  /// The same of all that there are, at least so many.
+  void expect_all_completed(std::size_t least);
   /// All tasks of this state, and the fences of their last claims.
   std::map<TaskId, Fence> fences(TaskState state);
   [[nodiscard]] WorkBook book() const { return WorkBook(ledger_); }

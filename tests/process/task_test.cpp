@@ -69,6 +69,26 @@ TEST_P(TasksBetweenProcesses, AreDoneHoweverOftenWorkersAreKilled) {
   EXPECT_GT(book().starts(), tasks) << "nobody was killed in the middle";
 }
 
+/// A worker is given what its own client adds by the add itself, where the store can do that. Who
+/// dies after that adds the rest of its chain once more.
+TEST_P(TasksBetweenProcesses, ThatAddOthersAreDoneHoweverOftenWorkersAreKilled) {
+  constexpr std::size_t chains = 6;
+  constexpr std::size_t length = 120;
+  std::vector<std::unique_ptr<Remote>> workers;
+  for (int i = 0; i < 3; ++i) workers.push_back(worker(8));
+  add(chains, "chain " + std::to_string(length - 1), {.max_attempts = 100});
+  for (std::size_t round = 0; round < 6; ++round) {
+    auto const before = book().starts();
+    ASSERT_TRUE(wait_until([&] { return book().starts() >= before + 50; }));
+    auto& victim = workers[round % workers.size()];
+    victim->kill();
+    victim = worker(8);
+  }
+  ASSERT_TRUE(all_end());
+  for (auto const& each : workers) stop(*each);
+  expect_all_completed(chains * length);
+}
+
 TEST_P(TasksBetweenProcesses, AFrozenWorkerIsToldAndWhatItReportsIsRefused) {
   auto const frozen = worker(1);
   auto const id = add(1, "stay").front();
@@ -171,6 +191,21 @@ INSTANTIATE_TEST_SUITE_P(Redis, TasksOnAServer, testing::Values(&redis_place),
                          [](auto const&) { return "redis"; });
 INSTANTIATE_TEST_SUITE_P(Postgres, TasksOnAServer, testing::Values(&postgres_place),
                          [](auto const&) { return "postgres"; });
+
+TEST_P(TasksOnAServer, ThatAddOthersOutliveConnectionsThatAreCut) {
+  constexpr std::size_t chains = 6;
+  constexpr std::size_t length = 400;
+  auto const busy = worker(8, 2s);
+  add(chains, "chain " + std::to_string(length - 1), {.max_attempts = 100});
+  for (int i = 0; i < 15; ++i) {
+    auto const starts = book().starts();
+    ASSERT_TRUE(wait_until([&] { return book().starts() >= starts + 50; }, 40s));
+    place_->cut_connections();
+  }
+  ASSERT_TRUE(all_end());
+  stop(*busy);
+  expect_all_completed(chains * length);
+}
 
 TEST_P(TasksOnAServer, OutliveItsRestarts) { endure(3, &TaskPlace::restart); }
 TEST_P(TasksOnAServer, OutliveItsCrashes) { endure(3, &TaskPlace::crash); }

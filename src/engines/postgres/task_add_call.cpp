@@ -237,6 +237,23 @@ Parameters usual_add_parameters(std::string const& instance, std::int32_t patien
 
 bool wakes_own(Answer const& answer) { return answer.rows() > 0 && answer.flag(0, 4); }
 
+std::optional<Claimed> handed_over(Answer const& answer, AddRequest const& request) {
+  if (answer.rows() == 0 || answer.is_null(0, 5)) return std::nullopt;
+  auto owner = Owner::parse(answer.text(0, 5));
+  if (!owner) return std::nullopt;
+  auto const& added = request.tasks.front();
+  Task task;
+  task.id = TaskId(request.queue, static_cast<std::uint64_t>(answer.integer(0, 0)));
+  task.kind = added.kind;
+  task.payload = added.payload;
+  Claimed claimed;
+  claimed.owner = std::move(*owner);
+  claimed.fence = Fence(static_cast<std::uint64_t>(answer.integer(0, 6)));
+  claimed.tasks.push_back(std::move(task));
+  claimed.ask_again = std::chrono::milliseconds(1);
+  return claimed;
+}
+
 namespace {
 
 /// Of one call.

@@ -7,6 +7,7 @@
 #include "engines/postgres/answer.hpp"
 #include "engines/postgres/parameters.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,8 @@ namespace holt::postgres {
 
 /// Whether somebody at our own inbox is to be woken, who is not notified.
 [[nodiscard]] bool wakes_own(Answer const& answer);
+/// The claim that the only task was made, for a worker at our own inbox; or none.
+[[nodiscard]] std::optional<Claimed> handed_over(Answer const& answer, AddRequest const& request);
 [[nodiscard]] std::vector<std::vector<Added>> added_of(Answer const& answer,
                                                        std::vector<AddRequest> const& requests);
 /// Of sql/task_add_usual.sql, unless it has no row.

@@ -32,7 +32,8 @@ enum Column {
   others_idle,
   lanes,
   kinds,
-  at
+  at,
+  owner
 };
 
 /// Columns of a task's row (migrations/005).
@@ -250,6 +251,7 @@ Parameters exchange_parameters(std::string const& instance, std::int32_t patienc
   parameters.add(each(calls, [](Call const& call) { return call.hearing().present; }));
   parameters.add(each(calls, [](Call const& call) { return call.request().worker; }));
   parameters.add(each(calls, [](Call const& call) { return call.request().answered.text(); }));
+  parameters.add(each(calls, [](Call const& call) { return call.request().next.text(); }));
   parameters.add(each(calls, [](Call const& call) { return call.marks().since_us; }));
   Texts kinds;
   Texts back;
@@ -297,6 +299,8 @@ ExchangeResult ExchangeCall::result_in(Answer const& answer, int row) const {
   claimed.finishes = finishes_in(answer, row);
   claimed.ask_again = microseconds(answer.integer(row, Column::ask_again));
   claimed.others_idle = answer.flag(row, Column::others_idle);
+  if (!answer.is_null(row, Column::owner)) claimed.owner = request_.next;
+  claimed.hands_over = !request_.next.empty() && hearing_.hears && request_.want > 0;
   return result;
 }
 

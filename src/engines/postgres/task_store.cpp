@@ -197,11 +197,13 @@ asio::awaitable<std::vector<PostgresTaskStore::AddedTasks>> PostgresTaskStore::a
   co_return added_of(answer, requests);
 }
 
-/// Wakes a worker of our own, who is told by the answer; also if that is lost.
+/// Wakes a worker of our own, who is told by the answer, or has the task already; also if that is
+/// lost.
 asio::awaitable<Answer> PostgresTaskStore::add_usual(std::vector<AddRequest> const& requests,
                                                      Instant deadline) {
   auto parameters = usual_add_parameters(instance_, patience(deadline, requests.size()), requests,
                                          signals_.inbox());
+  auto const started = env_.now();
   bool wakes = false;
   std::optional<EngineError> failure;
   Answer answer;
@@ -209,7 +211,13 @@ asio::awaitable<Answer> PostgresTaskStore::add_usual(std::vector<AddRequest> con
     Answer got =
         co_await pool_.call(add_usual_, std::move(parameters), Effect::writes, "add", deadline);
     answer = std::move(got);
-    wakes = wakes_own(answer);
+    auto handed = handed_over(answer, requests.front());
+    wakes = handed || wakes_own(answer);
+    if (handed) {
+      handed->since = started;
+      if (handed_.size() >= most_places) handed_.clear();  // the server knows them
+      handed_.insert_or_assign(handed->owner, std::move(*handed));
+    }
   } catch (EngineError const& error) {
     failure = error;
     wakes = error.outcome() == Outcome::unknown;
@@ -240,6 +248,7 @@ asio::awaitable<Hearing> PostgresTaskStore::hearing_of(ClaimRequest const& reque
 asio::awaitable<Claimed> PostgresTaskStore::claim(ClaimRequest request, Instant deadline) {
   check_claim(request);
   check_text("a worker's name", request.worker);
+  if (auto handed = take_handed(request)) co_return std::move(*handed);
   request.kinds = normal(std::move(request.kinds));
   Hearing const hearing = co_await hearing_of(request, deadline);
   auto const place = place_of(request);
@@ -250,6 +259,15 @@ asio::awaitable<Claimed> PostgresTaskStore::claim(ClaimRequest request, Instant 
   auto const got = result.claimed.tasks.size();
   sweeper_.taken(got, got < call->request().want);
   co_return std::move(result.claimed);
+}
+
+/// What the server need not be asked for. Who brings something else along asks it all the same.
+std::optional<Claimed> PostgresTaskStore::take_handed(ClaimRequest const& request) {
+  for (auto const& owner : request.give_back) handed_.erase(owner);
+  if (request.want == 0) return std::nullopt;
+  auto found = handed_.extract(request.next);
+  if (!found || !request.finishes.empty() || !request.give_back.empty()) return std::nullopt;
+  return std::move(found.mapped());
 }
 
 /// In an order that all clients keep, so that nobody waits for one who waits for it.

@@ -14,6 +14,7 @@
 #include "engines/postgres/task_sweeper.hpp"
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,7 @@ class PostgresTaskStore final : public TaskStore {
   TaskMarks marks_for(std::string const& place);
   asio::awaitable<std::vector<ExchangeResult>> exchange_all(std::vector<SharedExchange> calls,
                                                             Instant deadline);
+  [[nodiscard]] std::optional<Claimed> take_handed(ClaimRequest const& request);
   void remember(std::string const& place, ClaimRequest const& request,
                 ExchangeResult const& result);
   [[nodiscard]] std::int32_t patience(Instant deadline, std::size_t together = 1) const;
@@ -64,6 +66,7 @@ class PostgresTaskStore final : public TaskStore {
   Statement const look_;
   Statement const count_;
   std::map<std::string, TaskMarks> marks_;  ///< by queue and kinds
+  std::map<Owner, Claimed> handed_;         ///< by our own adds, until their workers ask
   TaskSweeper sweeper_;
   Batch<AddRequest, AddedTasks> adds_;
   Batch<SharedExchange, ExchangeResult> exchanges_;

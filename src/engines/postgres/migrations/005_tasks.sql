@@ -145,8 +145,8 @@ CREATE TABLE "@schema@".task_key (
 );
 CREATE INDEX task_key_until ON "@schema@".task_key (until_at) WHERE until_at IS NOT NULL;
 
--- Adds that may be repeated. callers above 1: so many came together, each with one task and the next
--- number of the series, and are remembered as one; else one with so many tasks as count says.
+-- Adds that may be repeated. callers above 1: so many came together, each with one task and the
+-- next number of the series, and are remembered as one; else one with so many tasks as count says.
 -- numbers NULL: those of the tasks are consecutive, from first on.
 CREATE TABLE "@schema@".task_request (
   queue      integer NOT NULL,
@@ -163,7 +163,9 @@ CREATE TABLE "@schema@".task_request (
         autovacuum_vacuum_cost_delay = 0);
 CREATE INDEX task_request_until ON "@schema@".task_request (until_at);
 
--- Whoever wants to be woken. kinds empty: all. present: as of a ticket.
+-- Whoever wants to be woken. kinds empty: all. present: as of a ticket. next: under this owner it
+-- may be handed a task, for ttl_us, in the step that adds that; what it left behind has no number
+-- above behind.
 CREATE TABLE "@schema@".task_idle (
   queue    integer NOT NULL,
   inbox    text COLLATE "C" NOT NULL,
@@ -172,6 +174,10 @@ CREATE TABLE "@schema@".task_idle (
   since    timestamptz NOT NULL,
   until_at timestamptz NOT NULL,
   present  boolean NOT NULL,
+  next     text COLLATE "C" NOT NULL,
+  ttl_us   bigint  NOT NULL,
+  worker   text    NOT NULL,
+  behind   bigint  NOT NULL,
   PRIMARY KEY (queue, inbox, kinds)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 500,
         autovacuum_vacuum_cost_delay = 0);
@@ -256,6 +262,79 @@ BEGIN
     END LOOP;
     PERFORM "@schema@".tell_inbox(_instance, _idle.inbox, 'work', _name);
   END LOOP;
+END $$;
+
+-- Notes that a worker idles; after how many us it should look again, woken or not. An add that
+-- commits at the same moment as a new mark, or one that changes, may not see it: so then it is
+-- soon. The mark that is there already (_marked, its queue is NULL if there is none) is left alone
+-- if it will nearly do: it can be seen all the time.
+CREATE FUNCTION "@schema@".mark_idle(
+  _instance text, _queue integer, _inbox text, _kinds text[], _want integer, _idle_us bigint,
+  _present boolean, _next text, _ttl_us bigint, _worker text, _marked "@schema@".task_idle)
+RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+  _now    timestamptz := clock_timestamp();
+  _behind bigint;
+BEGIN
+  IF abs(_marked.want - _want) <= _want / 10 AND _marked.next = _next
+     AND _marked.until_at > _now + "@schema@".span(_idle_us / 2) THEN
+    RETURN 1000000;
+  END IF;
+  IF _marked.queue IS NOT NULL THEN
+    -- Whoever takes it away wakes us, but perhaps at the end of a long transaction of their own, in
+    -- which nobody else finds it.
+    PERFORM FROM "@schema@".task_idle AS i
+    WHERE i.queue = _queue AND i.inbox = _inbox AND i.kinds = _kinds FOR UPDATE SKIP LOCKED;
+    IF NOT FOUND THEN RETURN 100000; END IF;
+  END IF;
+  SELECT f.base + n.last_value INTO _behind
+  FROM "@schema@".fence_base AS f, "@schema@".number AS n WHERE f.instance = _instance;
+  INSERT INTO "@schema@".task_idle AS i (queue, inbox, kinds, want, since, until_at, present, next,
+                                         ttl_us, worker, behind)
+  VALUES (_queue, _inbox, _kinds, _want, _now, _now + "@schema@".span(_idle_us), _present, _next,
+          _ttl_us, _worker, coalesce(_behind, 0))
+  ON CONFLICT (queue, inbox, kinds) DO UPDATE
+  SET want = excluded.want, until_at = excluded.until_at, present = excluded.present,
+      next = excluded.next, ttl_us = excluded.ttl_us, worker = excluded.worker,
+      behind = excluded.behind;
+  RETURN 20000;
+END $$;
+
+-- Takes the mark away, unless somebody is about to.
+CREATE FUNCTION "@schema@".unmark_idle(_queue integer, _inbox text, _kinds text[]) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+  DELETE FROM "@schema@".task_idle AS i WHERE i.ctid = (
+    SELECT n.ctid FROM "@schema@".task_idle AS n
+    WHERE n.queue = _queue AND n.inbox = _inbox AND n.kinds = _kinds FOR UPDATE SKIP LOCKED);
+END $$;
+
+-- Gives a task that is being added to a worker that idles at this inbox: its claim is made at once,
+-- unless others stand before it that came after the worker had looked.
+CREATE FUNCTION "@schema@".hand_over(
+  _queue integer, _lane integer, _kind text, _inbox text, _base bigint, _numbers bigint[],
+  _payloads bytea[], _now timestamptz, OUT owner text, OUT fence bigint) LANGUAGE plpgsql AS $$
+DECLARE
+  _mark record;
+BEGIN
+  DELETE FROM "@schema@".task_idle AS i WHERE i.ctid = (
+    SELECT n.ctid FROM "@schema@".task_idle AS n
+    WHERE n.queue = _queue AND n.inbox = _inbox AND n.next <> '' AND n.until_at > _now
+      AND (n.kinds = '{}' OR _kind = ANY (n.kinds))
+      AND NOT EXISTS (
+        SELECT FROM "@schema@".task_ready AS r
+        WHERE r.lane = _lane AND NOT r.suspect AND r.priority = 5 AND r.number > n.behind)
+    ORDER BY n.since LIMIT 1 FOR UPDATE SKIP LOCKED)
+  RETURNING i.next, i.ttl_us, i.worker INTO _mark;
+  IF NOT FOUND THEN RETURN; END IF;
+  fence := _base + nextval('"@schema@".number');
+  INSERT INTO "@schema@".task_claim (
+    queue, owner, fence, made_at, ends_at, completed, lane, priority, max_attempts, answered,
+    plain, worker, numbers, added_at, payloads)
+  VALUES (_queue, _mark.next, fence, _now, _now + "@schema@".span(_mark.ttl_us), 0, _lane, 5, 3,
+          false, true, _mark.worker, _numbers, ARRAY[_now], _payloads)
+  ON CONFLICT DO NOTHING;
+  IF FOUND THEN owner := _mark.next; END IF;
 END $$;
 
 -- What ended tasks leave behind: keys (but for a period's), bodies, and those who wait for it.

@@ -123,7 +123,8 @@ LANGUAGE plpgsql AS $$
 DECLARE
   _one text;
 BEGIN
-  FOR _one IN SELECT DISTINCT s.one FROM unnest(_series) AS s (one) WHERE s.one <> '' ORDER BY 1 LOOP
+  FOR _one IN
+    SELECT DISTINCT s.one FROM unnest(_series) AS s (one) WHERE s.one <> '' ORDER BY 1 LOOP
     IF _repeated THEN
       PERFORM pg_advisory_xact_lock("@schema@".lock_key('series', '', _one));
     ELSE
@@ -153,7 +154,8 @@ $$;
 CREATE FUNCTION "@schema@".add_tasks(
   _instance text, _patience_ms integer, _queues text[], _series text[], _asked bigint[],
   _repeated boolean, _counts integer[], _lane_queues text[], _lane_kinds text[],
-  _lane_of integer[], _payloads bytea[], _metadata bytea[], _priorities integer[], _delays_us bigint[], _not_before_us bigint[],
+  _lane_of integer[], _payloads bytea[], _metadata bytea[], _priorities integer[],
+  _delays_us bigint[], _not_before_us bigint[],
   _max_attempts integer[], _timeouts_us bigint[], _keeps_us bigint[], _uniques text[],
   _whiles integer[], _periods_us bigint[], _tells text[], _large boolean)
 RETURNS TABLE (first bigint, count integer, numbers bigint[], duplicates boolean[], wakes boolean)
@@ -321,11 +323,13 @@ END $$;
 -- for one caller: _asked the first number, _callers how many, _firsts its first task, _counts how
 -- many tasks; and a row. wakes: the caller's own inbox, _own, has somebody to be woken. No row:
 -- nothing was done, as it is not as usual after all (a new kind, a request that is known, another
--- server), and add_tasks is to do it.
+-- server), and add_tasks is to do it. handed: a worker of _own idled, and has the task already,
+-- under this owner and with this fence.
 CREATE FUNCTION "@schema@".add_usual_tasks(
   _instance text, _patience_ms integer, _queue text, _kind text, _series text, _asked bigint[],
   _callers integer[], _firsts integer[], _counts integer[], _payloads bytea[], _own text)
-RETURNS TABLE (first bigint, count integer, numbers bigint[], duplicates boolean[], wakes boolean)
+RETURNS TABLE (first bigint, count integer, numbers bigint[], duplicates boolean[], wakes boolean,
+               handed text, fence bigint)
 LANGUAGE plpgsql
 SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
@@ -338,6 +342,7 @@ DECLARE
   _idle  boolean;
   _known boolean;
   _given bigint[];
+  _hand  record;
 BEGIN
   _set := set_config('lock_timeout', _patience_ms::text, true);
   IF _series IS NOT NULL THEN
@@ -360,9 +365,17 @@ BEGIN
   _now := clock_timestamp();
   IF cardinality(_payloads) = 1 THEN
     _given := ARRAY[_base + nextval('"@schema@".number')];
-    INSERT INTO "@schema@".task_ready (number, added_at, lane, size, priority, attempt,
-                                       max_attempts, returns, suspect, payload)
-    VALUES (_given[1], _now, _lane, octet_length(_payloads[1]), 5, 0, 3, 0, false, _payloads[1]);
+    IF _idle THEN
+      SELECT * INTO _hand FROM "@schema@".hand_over(
+        _id, _lane, _kind, _own, _base, _given, _payloads, _now);
+      handed := _hand.owner;
+      fence := _hand.fence;
+    END IF;
+    IF handed IS NULL THEN
+      INSERT INTO "@schema@".task_ready (number, added_at, lane, size, priority, attempt,
+                                         max_attempts, returns, suspect, payload)
+      VALUES (_given[1], _now, _lane, octet_length(_payloads[1]), 5, 0, 3, 0, false, _payloads[1]);
+    END IF;
   ELSE
     SELECT array_agg(_base + nextval('"@schema@".number')) INTO _given
     FROM generate_series(1, cardinality(_payloads));
@@ -385,8 +398,8 @@ BEGIN
       VALUES (_id, _series, _asked[_i], _callers[_i], _now + interval '10 minutes', first, count,
               numbers);
     END IF;
-    wakes := _i = 1 AND _idle AND "@schema@".wake_for_kind(_instance, _id, _queue, _kind,
-                                                           cardinality(_payloads), _own);
+    wakes := _i = 1 AND _idle AND handed IS NULL AND "@schema@".wake_for_kind(
+      _instance, _id, _queue, _kind, cardinality(_payloads), _own);
     RETURN NEXT;
   END LOOP;
   IF random() < cardinality(_asked) / 100.0 THEN

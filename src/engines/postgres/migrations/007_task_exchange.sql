@@ -187,24 +187,6 @@ BEGIN
   IF NOT EXISTS (SELECT FROM unnest(answers) AS a WHERE a <> 3) THEN answers := NULL; END IF;
 END $$;
 
--- Gives back what a claim that is locked still has, untouched.
-CREATE FUNCTION "@schema@".give_back(_instance text, _queue integer, _name text, _owner text,
-                                     OUT back bigint[], OUT back_lanes integer[])
-LANGUAGE plpgsql AS $$
-DECLARE
-  _left record;
-BEGIN
-  SELECT c.fence, array_agg(n.number ORDER BY n.number) AS numbers INTO _left
-  FROM "@schema@".task_claim AS c, unnest(c.numbers, c.done) AS n (number, done)
-  WHERE c.queue = _queue AND c.owner = _owner AND c.done_at IS NULL AND n.done IS DISTINCT FROM 1
-    AND n.done IS DISTINCT FROM 2
-  GROUP BY c.fence;
-  IF NOT FOUND THEN RETURN; END IF;
-  SELECT h.back, h.back_lanes INTO back, back_lanes FROM "@schema@".hand_in(
-    _instance, _queue, _name, _owner, _left.fence, _left.numbers,
-    array_fill(4, ARRAY[cardinality(_left.numbers)]), NULL, NULL) AS h;
-END $$;
-
 -- Takes back claims of a queue that ended between two times, sixteen at the most, past those that
 -- are being handed in.
 CREATE FUNCTION "@schema@".take_back(_instance text, _queue integer, _name text,

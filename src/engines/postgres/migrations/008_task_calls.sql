@@ -23,34 +23,33 @@ BEGIN
   SELECT array_agg(h.task) INTO tasks FROM "@schema@".in_claim(_claim) AS h;
 END $$;
 
--- Notes that a worker idles; after how many us it should look again, woken or not. An add that
--- commits at the same moment as a new mark, or one that changes, may not see it: so then it is
--- soon. A mark that is there already, for so many until then, is left alone if it will nearly do:
--- it can be seen all the time.
-CREATE FUNCTION "@schema@".mark_idle(_queue integer, _inbox text, _kinds text[], _want integer,
-                                     _idle_us bigint, _present boolean, _marked integer,
-                                     _until timestamptz)
-RETURNS bigint LANGUAGE plpgsql AS $$
-DECLARE
-  _now timestamptz := clock_timestamp();
-BEGIN
-  IF abs(_marked - _want) <= _want / 10 AND _until > _now + "@schema@".span(_idle_us / 2) THEN
-    RETURN 1000000;
-  END IF;
-  INSERT INTO "@schema@".task_idle AS i (queue, inbox, kinds, want, since, until_at, present)
-  VALUES (_queue, _inbox, _kinds, _want, _now, _now + "@schema@".span(_idle_us), _present)
-  ON CONFLICT (queue, inbox, kinds) DO UPDATE
-  SET want = excluded.want, until_at = excluded.until_at, present = excluded.present;
-  RETURN 20000;
-END $$;
-
--- Takes the mark away, unless somebody is about to.
-CREATE FUNCTION "@schema@".unmark_idle(_queue integer, _inbox text, _kinds text[]) RETURNS void
+-- Gives back what a claim that is locked still has, untouched. Where none is known it is noted as
+-- done: nothing is claimed under this owner later, by a call that was delayed or by handing over.
+CREATE FUNCTION "@schema@".give_back(_instance text, _queue integer, _name text, _owner text,
+                                     OUT back bigint[], OUT back_lanes integer[])
 LANGUAGE plpgsql AS $$
+DECLARE
+  _left record;
 BEGIN
-  DELETE FROM "@schema@".task_idle AS i WHERE i.ctid = (
-    SELECT n.ctid FROM "@schema@".task_idle AS n
-    WHERE n.queue = _queue AND n.inbox = _inbox AND n.kinds = _kinds FOR UPDATE SKIP LOCKED);
+  FOR _round IN 1 .. 2 LOOP
+    SELECT c.fence, array_agg(n.number ORDER BY n.number) AS numbers INTO _left
+    FROM "@schema@".task_claim AS c, unnest(c.numbers, c.done) AS n (number, done)
+    WHERE c.queue = _queue AND c.owner = _owner AND c.done_at IS NULL
+      AND n.done IS DISTINCT FROM 1 AND n.done IS DISTINCT FROM 2
+    GROUP BY c.fence;
+    IF FOUND THEN
+      SELECT h.back, h.back_lanes INTO back, back_lanes FROM "@schema@".hand_in(
+        _instance, _queue, _name, _owner, _left.fence, _left.numbers,
+        array_fill(4, ARRAY[cardinality(_left.numbers)]), NULL, NULL) AS h;
+      RETURN;
+    END IF;
+    INSERT INTO "@schema@".task_claim (queue, owner, made_at, ends_at, done_at, completed, answered,
+                                       plain, worker, numbers)
+    VALUES (_queue, _owner, clock_timestamp(), clock_timestamp(), clock_timestamp(), 0, false, true,
+            '', '{}')
+    ON CONFLICT DO NOTHING;
+    EXIT WHEN FOUND;
+  END LOOP;
 END $$;
 
 -- When, after a time, the first claim of the queue ends and the first task of some lanes is due.
@@ -107,19 +106,21 @@ END $$;
 -- over when less than is wanted is found so, or something has just come back. _hears: signals reach
 -- the owner's inbox; _present: as of a ticket.
 -- Tasks are answered as a claim's row has them (migrations/005). at_us: the time of this one.
--- ask_again_us counts if fewer came than were wanted.
+-- ask_again_us counts if fewer came than were wanted. _next: see task_idle; owner: a task was
+-- handed over under it, and is what this exchange answers.
 -- Asked twice at the same moment, the second finds the row of the first at the end, and is asked
 -- again by whoever sent it.
 CREATE FUNCTION "@schema@".exchange_one(
   _instance text, _name text, _owner text, _want integer, _ttl_us bigint, _kinds text[],
   _max_bytes bigint, _idle_us bigint, _hears boolean, _present boolean, _worker text,
-  _answered text, _give_back text[], _owners text[], _fences bigint[], _counts integer[],
-  _numbers bigint[], _outcomes integer[], _delays_us bigint[], _texts bytea[],
+  _answered text, _next text, _give_back text[], _owners text[], _fences bigint[],
+  _counts integer[], _numbers bigint[], _outcomes integer[], _delays_us bigint[], _texts bytea[],
   _mark_lanes integer[], _mark_priorities integer[], _mark_numbers bigint[], _since_us bigint,
   OUT fence bigint, OUT numbers bigint[], OUT lane integer, OUT priority smallint,
   OUT max_attempts smallint, OUT payloads bytea[], OUT tasks "@schema@".task_ready[],
   OUT bodies "@schema@".task_body[], OUT answers smallint[], OUT ask_again_us bigint,
-  OUT others_idle boolean, OUT lane_ids integer[], OUT lane_kinds text[], OUT at_us bigint)
+  OUT others_idle boolean, OUT lane_ids integer[], OUT lane_kinds text[], OUT at_us bigint,
+  OUT owner text)
 LANGUAGE plpgsql AS $$
 DECLARE
   _queue integer;
@@ -127,8 +128,9 @@ DECLARE
   _since timestamptz := timestamptz 'epoch' + "@schema@".span(_since_us);
   _now   timestamptz;
   _known record;
-  _next  record;
-  _idle  record;
+  _due   record;
+  _mark  "@schema@".task_idle;
+  _over  record;
   _got   "@schema@".task_batch;
   _part  record;
   _first integer := 1;
@@ -143,9 +145,12 @@ BEGIN
     ON l.queue = q.id AND (_kinds = '{}' OR l.kind = ANY (_kinds))
   WHERE q.instance = _instance AND q.name = _name GROUP BY q.id;
   IF _queue IS NULL THEN _queue := "@schema@".queue_id(_instance, _name); END IF;
-  SELECT bool_or(c.owner = _owner) AS asked, bool_or(c.owner = _answered) AS answered INTO _known
+  SELECT bool_or(c.owner = _owner) AS asked, bool_or(c.owner = _answered) AS answered,
+         bool_or(c.owner = _next) AS handed
+  INTO _known
   FROM (SELECT o.owner FROM "@schema@".task_claim AS o
-        WHERE o.queue = _queue AND o.owner = ANY (_owners || _give_back || _answered || _owner)
+        WHERE o.queue = _queue
+          AND o.owner = ANY (_owners || _give_back || _answered || _next || _owner)
         ORDER BY o.owner FOR UPDATE) AS c;
   IF _known.asked THEN
     SELECT * INTO _part FROM "@schema@".answer_again(_queue, _owner, _ttl_us);
@@ -170,6 +175,12 @@ BEGIN
     END IF;
     _first := _first + _counts[_i];
   END LOOP;
+  IF _give_back <> '{}' THEN
+    DELETE FROM "@schema@".task_idle AS i WHERE i.ctid = ANY (ARRAY (
+      SELECT n.ctid FROM "@schema@".task_idle AS n
+      WHERE n.queue = _queue AND n.inbox = _inbox AND n.next = ANY (_give_back)
+      FOR UPDATE SKIP LOCKED));
+  END IF;
   FOR _i IN 1 .. cardinality(_give_back) LOOP
     SELECT * INTO _part FROM "@schema@".give_back(_instance, _queue, _name, _give_back[_i]);
     _back := _back || _part.back;
@@ -180,17 +191,24 @@ BEGIN
   END IF;
   _now := clock_timestamp();
   at_us := "@schema@".us_since_epoch(_now);
-  SELECT * INTO _next FROM "@schema@".next_change(_queue, lane_ids, _since);
-  IF _next.ends_at <= _now THEN
+  SELECT * INTO _due FROM "@schema@".next_change(_queue, lane_ids, _since);
+  IF _due.ends_at <= _now THEN
     SELECT * INTO _part FROM "@schema@".take_back(_instance, _queue, _name, _since, _now);
     _back := _back || _part.back;
     _lanes := _lanes || _part.back_lanes;
   END IF;
   _got.numbers := '{}';
   _got.plain := true;
+  IF _want > 0 AND _known.handed THEN
+    SELECT * INTO _over FROM "@schema@".answer_again(_queue, _next, _ttl_us);
+    IF _over.tasks IS NOT NULL THEN
+      owner := _next;
+      _want := 0;
+    END IF;
+  END IF;
   IF _want > 0 THEN
-    IF _next.due_at <= _now THEN PERFORM "@schema@".bring_due(lane_ids, _since, _now); END IF;
-    IF _next.due_at <= _now OR _back <> '{}' THEN
+    IF _due.due_at <= _now THEN PERFORM "@schema@".bring_due(lane_ids, _since, _now); END IF;
+    IF _due.due_at <= _now OR _back <> '{}' THEN
       _mark_lanes := '{}';
     END IF;
     _got := "@schema@".take_ready(lane_ids, _want, _max_bytes, _mark_lanes, _mark_priorities,
@@ -207,30 +225,30 @@ BEGIN
       _since := '-infinity';
     END IF;
   END IF;
-  SELECT bool_or(i.inbox <> _inbox AND i.until_at > _now
-                 AND (i.kinds = '{}' OR _kinds = '{}' OR i.kinds && _kinds)) AS others,
-         max(i.want) FILTER (WHERE i.inbox = _inbox AND i.kinds = _kinds) AS want,
-         max(i.until_at) FILTER (WHERE i.inbox = _inbox AND i.kinds = _kinds) AS until
-  INTO _idle FROM "@schema@".task_idle AS i WHERE i.queue = _queue;
-  others_idle := coalesce(_idle.others, false);
+  SELECT * INTO _mark FROM "@schema@".task_idle AS i
+  WHERE i.queue = _queue AND i.inbox = _inbox AND i.kinds = _kinds;
+  others_idle := EXISTS (
+    SELECT FROM "@schema@".task_idle AS i
+    WHERE i.queue = _queue AND i.inbox <> _inbox AND i.until_at > _now
+      AND (i.kinds = '{}' OR _kinds = '{}' OR i.kinds && _kinds));
   ask_again_us := 0;
   IF _want > 0 AND NOT _got.cut AND cardinality(_got.numbers) < _want THEN
     -- What has just been changed may be the next to change again.
-    IF _next.ends_at <= _now OR _next.due_at <= _now OR _since = '-infinity' THEN
-      SELECT * INTO _next FROM "@schema@".next_change(_queue, lane_ids, '-infinity');
+    IF _due.ends_at <= _now OR _due.due_at <= _now OR _since = '-infinity' THEN
+      SELECT * INTO _due FROM "@schema@".next_change(_queue, lane_ids, '-infinity');
     END IF;
     ask_again_us := greatest(1000, least(
-      "@schema@".us_until(least(_next.ends_at, _next.due_at, _now + interval '1 minute'), _now),
+      "@schema@".us_until(least(_due.ends_at, _due.due_at, _now + interval '1 minute'), _now),
       CASE WHEN _idle_us > 0 THEN _idle_us END, 1000000));
     IF _hears AND _idle_us > 0 THEN
       ask_again_us := least(ask_again_us, "@schema@".mark_idle(
-        _queue, _inbox, _kinds, _want - cardinality(_got.numbers), _idle_us, _present, _idle.want,
-        _idle.until));
-    ELSIF _idle.want IS NOT NULL THEN
+        _instance, _queue, _inbox, _kinds, _want - cardinality(_got.numbers), _idle_us, _present,
+        _next, _ttl_us, _worker, _mark));
+    ELSIF _mark.queue IS NOT NULL THEN
       PERFORM "@schema@".unmark_idle(_queue, _inbox, _kinds);
     END IF;
   ELSIF _want > 0 THEN
-    IF _idle.want IS NOT NULL THEN PERFORM "@schema@".unmark_idle(_queue, _inbox, _kinds); END IF;
+    IF _mark.queue IS NOT NULL THEN PERFORM "@schema@".unmark_idle(_queue, _inbox, _kinds); END IF;
     IF cardinality(_got.numbers) < _want THEN ask_again_us := 1000; END IF;
   END IF;
   numbers := _got.numbers;
@@ -263,6 +281,12 @@ BEGIN
   IF NOT FOUND THEN
     RAISE EXCEPTION 'this exchange is asked twice at once' USING ERRCODE = '40001';
   END IF;
+  IF owner IS NOT NULL THEN
+    fence := _over.fence;
+    tasks := _over.tasks;
+    bodies := "@schema@".bodies_of(_queue, tasks, _over.plain);
+    ask_again_us := 1000;
+  END IF;
   IF random() < cardinality(_numbers) / 500.0 THEN
     PERFORM "@schema@".forget_tasks(_queue);
   END IF;
@@ -275,16 +299,16 @@ END $$;
 CREATE FUNCTION "@schema@".exchange(
   _instance text, _patience_ms integer, _names text[], _owners text[], _wants integer[],
   _ttls_us bigint[], _max_bytes bigint[], _idles_us bigint[], _hears boolean[],
-  _present boolean[], _workers text[], _answered text[], _sinces_us bigint[], _n_kinds integer[],
-  _kinds text[], _n_back integer[], _back text[], _n_claims integer[], _claims text[],
-  _fences bigint[], _counts integer[], _numbers bigint[], _outcomes integer[],
+  _present boolean[], _workers text[], _answered text[], _nexts text[], _sinces_us bigint[],
+  _n_kinds integer[], _kinds text[], _n_back integer[], _back text[], _n_claims integer[],
+  _claims text[], _fences bigint[], _counts integer[], _numbers bigint[], _outcomes integer[],
   _delays_us bigint[], _texts bytea[], _n_marks integer[], _mark_lanes integer[],
   _mark_priorities integer[], _mark_numbers bigint[])
 RETURNS TABLE (
   fence bigint, numbers bigint[], lane integer, priority smallint, max_attempts smallint,
   payloads bytea[], tasks "@schema@".task_ready[], bodies "@schema@".task_body[],
   answers smallint[], ask_again_us bigint, others_idle boolean, lane_ids integer[],
-  lane_kinds text[], at_us bigint) LANGUAGE plpgsql
+  lane_kinds text[], at_us bigint, owner text) LANGUAGE plpgsql
 SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   _k integer := 0;
@@ -298,8 +322,8 @@ BEGIN
   IF cardinality(_owners) = 1 THEN
     RETURN QUERY SELECT e.* FROM "@schema@".exchange_one(
       _instance, _names[1], _owners[1], _wants[1], _ttls_us[1], _kinds, _max_bytes[1],
-      _idles_us[1], _hears[1], _present[1], _workers[1], _answered[1], _back, _claims, _fences,
-      _counts, _numbers, _outcomes, _delays_us, _texts, _mark_lanes, _mark_priorities,
+      _idles_us[1], _hears[1], _present[1], _workers[1], _answered[1], _nexts[1], _back, _claims,
+      _fences, _counts, _numbers, _outcomes, _delays_us, _texts, _mark_lanes, _mark_priorities,
       _mark_numbers, _sinces_us[1]) AS e;
     RETURN;
   END IF;
@@ -309,7 +333,7 @@ BEGIN
     RETURN QUERY SELECT e.* FROM "@schema@".exchange_one(
       _instance, _names[_i], _owners[_i], _wants[_i], _ttls_us[_i],
       _kinds[_k + 1 : _k + _n_kinds[_i]], _max_bytes[_i], _idles_us[_i], _hears[_i], _present[_i],
-      _workers[_i], _answered[_i], _back[_b + 1 : _b + _n_back[_i]],
+      _workers[_i], _answered[_i], _nexts[_i], _back[_b + 1 : _b + _n_back[_i]],
       _claims[_c + 1 : _c + _n_claims[_i]], _fences[_c + 1 : _c + _n_claims[_i]],
       _counts[_c + 1 : _c + _n_claims[_i]], _numbers[_t + 1 : _t + _tasks],
       _outcomes[_t + 1 : _t + _tasks], _delays_us[_t + 1 : _t + _tasks],
