@@ -86,6 +86,8 @@ bool Landlord::explains(Past const& past, Tenant const& tenant,
              fmt::format("{}, process {}", past.about.hostname, past.about.orchestrator_pid);
 }
 
+void Landlord::dies(Replica const& replica) { untidy_.insert(replica.about().run_id); }
+
 void Landlord::departs(Replica const& replica, bool well) {
   auto const found = std::ranges::find(tenants_, &replica, &Tenant::replica);
   if (found == tenants_.end()) return;  // its power was cut

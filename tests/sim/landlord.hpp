@@ -47,6 +47,8 @@ class Landlord {
   /// It was told that it stands in line behind another replica of its run.
   void follows(Replica const& replica);
   void is_refused(Replica const& replica, InstanceRefused const& refusal);
+  /// Its process is killed, perhaps in the middle of coming up; nobody may hear that it departs.
+  void dies(Replica const& replica);
   /// Nothing of it runs any more; `well`: and the store was told.
   void departs(Replica const& replica, bool well);
 

@@ -48,6 +48,11 @@ asio::awaitable<void> Tenant::run() {
   if (replica_) co_await stop();
 }
 
+void Tenant::die() {
+  dead_ = true;
+  if (replica_) landlord_.dies(*replica_);
+}
+
 asio::awaitable<void> Tenant::act() {
   if (random_.chance(20 * percent)) {
     co_await stop();

@@ -21,7 +21,7 @@ class Tenant {
   /// Works until it has led in a healthy world, or until the end, or until its node is dead.
   asio::awaitable<void> run();
 
-  void die() { dead_ = true; }
+  void die();
   [[nodiscard]] bool served() const { return dead_ || served_; }
 
  private:
