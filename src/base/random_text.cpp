@@ -32,10 +32,6 @@ std::string random_token(std::function<std::uint64_t()> const& random) {
   return base64url(bytes);
 }
 
-std::int64_t timed_token_moment(std::chrono::system_clock::time_point when) {
-  return std::chrono::floor<std::chrono::milliseconds>(when).time_since_epoch().count() >> 7U;
-}
-
 std::string timed_token(std::chrono::system_clock::time_point when,
                         std::function<std::uint64_t()> const& random) {
   constexpr std::string_view digits = "0123456789abcdefghijklmnopqrstuv";

@@ -24,7 +24,4 @@ namespace holt {
 [[nodiscard]] std::string timed_token(std::chrono::system_clock::time_point when,
                                       std::function<std::uint64_t()> const& random);
 
-/// What tokens have in common that begin with the same text up to the '.'.
-[[nodiscard]] std::int64_t timed_token_moment(std::chrono::system_clock::time_point when);
-
 }  // namespace holt

@@ -8,12 +8,13 @@ namespace {
 
 /// Who forgets a queue begins a new series for it.
 constexpr std::size_t most_queues = 1000;
+constexpr std::chrono::milliseconds lifetime{128};
 
 }  // namespace
 
-RequestId RequestSeries::next(std::string_view queue, std::chrono::system_clock::time_point now,
+RequestId RequestSeries::next(std::string_view queue, Instant now,
+                              std::chrono::system_clock::time_point wall,
                               std::function<std::uint64_t()> const& random) {
-  auto const moment = timed_token_moment(now);
   std::scoped_lock const lock(mutex_);
   auto found = by_queue_.find(queue);
   if (found == by_queue_.end()) {
@@ -21,7 +22,9 @@ RequestId RequestSeries::next(std::string_view queue, std::chrono::system_clock:
     found = by_queue_.emplace(queue, Series()).first;
   }
   auto& series = found->second;
-  if (series.moment != moment) series = Series{timed_token(now, random), moment, 0};
+  if (series.name.empty() || now >= series.until) {
+    series = Series{timed_token(wall, random), now + lifetime, 0};
+  }
   RequestId id(series.name, ++series.used);
   id.fresh = true;
   return id;

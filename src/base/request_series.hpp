@@ -6,6 +6,8 @@
 
 #include "base/request_id.hpp"
 
+#include <holt/clock.hpp>
+
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -18,13 +20,15 @@ namespace holt {
 
 class RequestSeries {
  public:
-  [[nodiscard]] RequestId next(std::string_view queue, std::chrono::system_clock::time_point now,
+  /// `wall` is for the name alone: what the wall clock does changes nothing else.
+  [[nodiscard]] RequestId next(std::string_view queue, Instant now,
+                               std::chrono::system_clock::time_point wall,
                                std::function<std::uint64_t()> const& random);
 
  private:
   struct Series {
     std::string name;
-    std::int64_t moment = -1;  ///< that its name has in front
+    Instant until;
     std::uint64_t used = 0;
   };
   std::mutex mutex_;

@@ -46,7 +46,8 @@ class Ear {
 }  // namespace
 
 asio::awaitable<std::vector<Added>> TaskCalls::add(AddRequest request, Instant deadline) {
-  request.request = series_.next(request.queue, env_.wall(), [this] { return env_.random(); });
+  request.request =
+      series_.next(request.queue, env_.now(), env_.wall(), [this] { return env_.random(); });
   std::optional<EngineError> lost;
   for (std::uint32_t tries = 1;; ++tries) {
     std::optional<std::vector<Added>> answer;

@@ -2,8 +2,6 @@
 // Request ids of one client: no two are the same, and those of a moment follow each other.
 #include "base/request_series.hpp"
 
-#include "base/random_text.hpp"
-
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -22,11 +20,12 @@ using std::chrono::milliseconds;
 class RequestSeriesTest : public testing::Test {
  protected:
   RequestId next(std::string const& queue = "q") {
-    return series_.next(queue, now_, [this] { return ++random_; });
+    return series_.next(queue, now_, wall_, [this] { return ++random_; });
   }
 
   RequestSeries series_;
-  std::chrono::system_clock::time_point now_{milliseconds(1'800'000'000'000)};
+  Instant now_{milliseconds(5000)};
+  std::chrono::system_clock::time_point wall_{milliseconds(1'800'000'000'000)};
   std::uint64_t random_ = 0;
 };
 
@@ -41,11 +40,24 @@ TEST_F(RequestSeriesTest, ThoseOfAMomentFollowEachOther) {
 
 TEST_F(RequestSeriesTest, ANewSeriesBeginsWithTheNextMoment) {
   auto const before = next();
-  now_ += milliseconds(128);
+  now_ += milliseconds(127);
+  wall_ += milliseconds(127);
+  EXPECT_EQ(next().series, before.series);
+  now_ += milliseconds(1);
+  wall_ += milliseconds(1);
   auto const after = next();
   EXPECT_NE(after.series, before.series);
   EXPECT_LT(before.series, after.series);
-  EXPECT_EQ(timed_token_moment(now_), timed_token_moment(now_ - milliseconds(128)) + 1);
+}
+
+TEST_F(RequestSeriesTest, AWallClockThatIsSetChangesNothing) {
+  auto const before = next();
+  auto const drawn = random_;
+  wall_ += std::chrono::hours(1);
+  EXPECT_EQ(next().series, before.series);
+  wall_ -= std::chrono::hours(2);
+  EXPECT_EQ(next().number, before.number + 2);
+  EXPECT_EQ(random_, drawn);
 }
 
 TEST_F(RequestSeriesTest, QueuesDoNotInterrupt) {
@@ -62,7 +74,8 @@ TEST_F(RequestSeriesTest, NoneIsGivenTwiceAlsoWhenTheClockIsSetBackOrQueuesAreFo
     for (int queue = 0; queue < 1500; ++queue) {
       EXPECT_TRUE(seen.insert(next("q" + std::to_string(queue))).second);
     }
-    now_ += milliseconds(round == 0 ? 128 : -128);
+    now_ += milliseconds(128);
+    wall_ += milliseconds(round == 0 ? 128 : -128);
   }
 }
 
@@ -74,7 +87,7 @@ TEST_F(RequestSeriesTest, AnyThread) {
     for (int i = 0; i < 4; ++i) {
       threads.emplace_back([&] {
         for (int n = 0; n < 500; ++n) {
-          auto const id = series_.next("q", now_, [] { return std::uint64_t(7); });
+          auto const id = series_.next("q", now_, wall_, [] { return std::uint64_t(7); });
           std::scoped_lock const lock(mutex);
           seen.insert(id);
         }
