@@ -146,8 +146,37 @@ TEST_F(PostgresAddTask, ForLaterAndInAnotherInstance) {
   EXPECT_EQ(caller_.count().pending, 0U);
 }
 
+TEST_F(PostgresAddTask, TakesJson) {
+  sql("SELECT {0}.add_task('q', 'job', json_build_object('order', 7), priority => 2)");
+  sql("SELECT {0}.add_task('q', 'job', jsonb_build_object('order', 8), max_attempts => 9)");
+  auto const held = caller_.exchange(caller_.asking(2));
+  ASSERT_EQ(held.tasks.size(), 2U);
+  EXPECT_EQ(held.tasks[0].payload, "{\"order\" : 7}");
+  EXPECT_EQ(held.tasks[0].priority, 2);
+  EXPECT_EQ(held.tasks[1].payload, "{\"order\": 8}");
+  EXPECT_EQ(held.tasks[1].max_attempts, 9U);
+}
+
+TEST_F(PostgresAddTask, NotifiesNobodyWhoDoesNotIdle) {
+  WorkListener const listener(caller_);
+  TaskCaller adder(url_);
+  adder.add_tasks(1);
+  adder.add_tasks(1);
+  adder.add_tasks(5);
+  sql("SELECT {0}.add_task('q', 'job')");
+  EXPECT_EQ(drain(caller_, 100).size(), 8U);
+  EXPECT_TRUE(caller_.idle().tasks.empty());
+  adder.add_tasks(1);
+  EXPECT_TRUE(listener.hears());
+  EXPECT_EQ(listener.heard(), 1);
+}
+
 TEST_F(PostgresAddTask, RefusesWhatTheLibraryRefuses) {
   EXPECT_THAT(refused("'a/b', 'job'"), HasSubstr("a queue's name"));
+  for (auto const* name : {"'bad name!/'", "''", "'Other'", "'other-'", "NULL"}) {
+    EXPECT_THAT(refused("'q', 'job', instance => " + std::string(name)),
+                HasSubstr("an instance's name"));
+  }
   EXPECT_THAT(refused("'q', ''"), HasSubstr("a kind"));
   EXPECT_THAT(refused("'q', E'a\\nb'"), HasSubstr("a kind"));
   EXPECT_THAT(refused("'q', U&'a\\0308'"), HasSubstr("NFC"));

@@ -431,6 +431,8 @@ BEGIN
     WHEN queue IS NULL OR queue !~ '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$' THEN
       'a queue''s name is made of letters, digits, ''.'', ''_'' and ''-'', and begins with a letter'
       ' or digit'
+    WHEN instance IS NULL OR instance !~ '^[a-z]([a-z0-9-]{0,61}[a-z0-9])?$' THEN
+      'an instance''s name has 1 to 63 of a-z, 0-9 and ''-'', a letter first and no ''-'' last'
     WHEN kind IS NULL OR octet_length(kind) NOT BETWEEN 1 AND 128 OR kind ~ _control THEN
       'a kind has 1 to 128 bytes, and no control characters'
     WHEN kind IS NOT NFC NORMALIZED OR unique_key IS NOT NFC NORMALIZED THEN
@@ -470,5 +472,25 @@ BEGIN
     octet_length(payload) > 1024) AS a;
   RETURN queue || '/' || _number;
 END $$;
+
+-- The same for a payload that is JSON.
+DO $do$
+DECLARE
+  _type text;
+BEGIN
+  FOREACH _type IN ARRAY ARRAY['json', 'jsonb'] LOOP
+    EXECUTE format($text$
+      CREATE FUNCTION "@schema@".add_task(
+        queue text, kind text, payload %s, priority integer DEFAULT 5, delay interval DEFAULT '0',
+        run_at timestamptz DEFAULT NULL, max_attempts integer DEFAULT 3,
+        timeout interval DEFAULT '0', keep interval DEFAULT '1 day', unique_key text DEFAULT NULL,
+        unique_while text DEFAULT 'unfinished', unique_period interval DEFAULT NULL,
+        metadata text DEFAULT '', instance text DEFAULT 'default')
+      RETURNS text LANGUAGE sql AS $$
+        SELECT "@schema@".add_task(
+          $1, $2, $3::text, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+      $$ $text$, _type);
+  END LOOP;
+END $do$;
 
 UPDATE "@schema@".meta SET version = 6;
