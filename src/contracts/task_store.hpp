@@ -225,10 +225,10 @@ class TaskStore {
   ///   asks again. A store where an add and this can miss each other answers a short ask_again.
   ///   An exchange that wants nothing leaves the mark as it is.
   /// - `next`, with an inbox that is idle: the step that adds a task may make it a claim of this
-  /// owner
-  ///   at once, for ttl from then on; then it wakes the inbox. The next exchange of that worker
-  ///   that wants tasks and has the same `next` answers that claim, as if its owner asked again,
-  ///   and claims nothing else. Who has had it uses another one; who wants no more gives it back.
+  ///   owner at once, for ttl from then on; then it wakes the inbox. The next exchange of that
+  ///   worker that wants tasks and has the same `next` answers that claim, as if its owner asked
+  ///   again, and claims nothing else. Who has had it uses another one; who wants no more gives it
+  ///   back.
   /// - Tasks that a step brings back to pending and does not claim itself wake idle workers, but
   ///   not its own inbox, as added ones do.
   virtual asio::awaitable<Claimed> claim(ClaimRequest request, Instant deadline) = 0;

@@ -112,6 +112,10 @@ TEST_P(TaskClaim, SaysToAskAgainWithinTheTimeToIdleOrAMinute) {
   auto const idle = exchange(request).ask_again;
   EXPECT_GT(idle, Nanos(0));
   EXPECT_LE(idle, 3s);
+  request.owner = client_.owner();
+  auto const marked = exchange(request).ask_again;
+  EXPECT_GT(marked, 1s) << "it need not look more often than it wants to";
+  EXPECT_LE(marked, 3s);
   auto const alone = exchange(asking(1)).ask_again;
   EXPECT_GT(alone, Nanos(0));
   EXPECT_LE(alone, 60s);

@@ -278,7 +278,7 @@ DECLARE
 BEGIN
   IF abs(_marked.want - _want) <= _want / 10 AND _marked.next = _next
      AND _marked.until_at > _now + "@schema@".span(_idle_us / 2) THEN
-    RETURN 1000000;
+    RETURN _idle_us;
   END IF;
   IF _marked.queue IS NOT NULL THEN
     -- Whoever takes it away wakes us, but perhaps at the end of a long transaction of their own, in

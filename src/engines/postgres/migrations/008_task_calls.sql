@@ -238,8 +238,8 @@ BEGIN
       SELECT * INTO _due FROM "@schema@".next_change(_queue, lane_ids, '-infinity');
     END IF;
     ask_again_us := greatest(1000, least(
-      "@schema@".us_until(least(_due.ends_at, _due.due_at, _now + interval '1 minute'), _now),
-      CASE WHEN _idle_us > 0 THEN _idle_us END, 1000000));
+      "@schema@".us_until(least(_due.ends_at, _due.due_at), _now),
+      CASE WHEN _idle_us > 0 THEN _idle_us ELSE 1000000 END));
     IF _hears AND _idle_us > 0 THEN
       ask_again_us := least(ask_again_us, "@schema@".mark_idle(
         _instance, _queue, _inbox, _kinds, _want - cardinality(_got.numbers), _idle_us, _present,
