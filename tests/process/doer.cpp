@@ -63,13 +63,24 @@ void Doer::act(Job& job) {
   words >> what;
   int number = 0;
   if (what == "nap" && words >> number) rest(job, std::chrono::milliseconds(number));
-  if (what == "chain" && words >> number && number > 0) {
-    queue_.add(kind, "chain " + std::to_string(number - 1), {.max_attempts = 100});
-  }
+  if (what == "chain" && words >> number && number > 0) add_next(job, number - 1);
   if (what == "stay") rest(job, 60s);
   std::string file;
   if (what == "die" || (what == "crash" && words >> file && first_to_make(file))) {
     ::kill(::getpid(), SIGKILL);
+  }
+}
+
+/// What could not be sent at all is for the caller to say again.
+void Doer::add_next(Job const& job, int number) {
+  while (!job.stop().stop_requested()) {
+    try {
+      queue_.add(kind, "chain " + std::to_string(number), {.max_attempts = 100});
+      return;
+    } catch (EngineError const& error) {
+      if (error.outcome() != Outcome::not_applied) throw;
+      rest(job, 1ms);
+    }
   }
 }
 

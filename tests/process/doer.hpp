@@ -42,6 +42,7 @@ class Doer {
 
  private:
   void act(Job& job);
+  void add_next(Job const& job, int number);
 
   WorkLedger ledger_;
   Queue queue_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A hundred thousand tasks (on PostgreSQL a fifth of that), of which one in a hundred kills the
-// process that its handler runs in: most of these once, some of them always. None is lost, none is
+// A hundred thousand tasks, of which one in a hundred kills the process that its handler runs in:
+// most of these once, some of them always, a few of those three times. None is lost, none is
 // completed twice, none is stuck, and those that always kill end dead.
 
 #include "process/task_crew.hpp"
@@ -22,7 +22,7 @@ class TasksThatKillTheirWorkers : public TaskPlaceTest {
                         always ? "die"
                         : once ? "crash " + folder_.file("crashed-" + std::to_string(i))
                                : "",
-                        {.max_attempts = always ? 1U : 3U}});
+                        {.max_attempts = always && i % 5000 != 2500 ? 1U : 3U}});
       if (drafts.size() < together && i + 1 < count) continue;
       auto const added = queue_->add_many(drafts);
       for (std::size_t j = 0; j < added.size(); ++j) {
@@ -62,10 +62,7 @@ INSTANTIATE_TEST_SUITE_P(Redis, TasksThatKillTheirWorkers, testing::Values(&redi
 INSTANTIATE_TEST_SUITE_P(Postgres, TasksThatKillTheirWorkers, testing::Values(&postgres_place),
                          [](auto const&) { return "postgres"; });
 
-TEST_P(TasksThatKillTheirWorkers, EndDeadAndAllOthersAreDoneOnce) {
-  // Opening a client is slow there, and each of a thousand deaths costs one.
-  survive(url_.starts_with("postgres") ? 20'000 : 100'000);
-}
+TEST_P(TasksThatKillTheirWorkers, EndDeadAndAllOthersAreDoneOnce) { survive(100'000); }
 
 }  // namespace
 }  // namespace holt::test

@@ -5,6 +5,7 @@
 
 #include "process/task_processes.hpp"
 #include "support/engines.hpp"
+#include "support/servers/pgbouncer.hpp"
 #include "support/servers/postgres_server.hpp"
 #include "support/servers/redis_sentinels.hpp"
 #include "support/servers/wait_until.hpp"
@@ -58,6 +59,23 @@ TEST_F(TasksInScarcity, APoolOfOneServesManyCallersAndAWorker) {
   auto const ids = add_by_many(32, 20);
   ASSERT_TRUE(all_end());
   stop(*doing);
+  expect_all_completed(ids);
+  EXPECT_EQ(book().starts(), ids.size());
+}
+
+TEST_F(TasksInScarcity, BehindAPoolerThatSwallowsSignalsWorkersLookByTheClock) {
+  PostgresServer const server;
+  PgBouncer const bouncer(server);
+  use(bouncer.url());
+  std::vector<std::unique_ptr<Remote>> workers;
+  for (int i = 0; i < 2; ++i) workers.push_back(worker(4, 10s));
+  auto ids = add(200);
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_TRUE(all_end());
+    ids.push_back(add(1).front());
+  }
+  ASSERT_TRUE(all_end());
+  for (auto const& each : workers) stop(*each);
   expect_all_completed(ids);
   EXPECT_EQ(book().starts(), ids.size());
 }

@@ -69,6 +69,22 @@ TEST_P(TasksBetweenProcesses, AreDoneHoweverOftenWorkersAreKilled) {
   EXPECT_GT(book().starts(), tasks) << "nobody was killed in the middle";
 }
 
+TEST_P(TasksBetweenProcesses, OfAKilledWorkerAreRunAgainWithinTwelveSecondsUnlessToldOtherwise) {
+  constexpr auto usual = 0ms;
+  auto const next = worker(1, usual);
+  auto const first = add(1, "stay").front();
+  ASSERT_TRUE(wait_until([&] { return book().starts() == 1; }));
+  auto const last = worker(1, usual);
+  auto const id = add(1, "stay").front();
+  ASSERT_TRUE(wait_until([&] { return book().starts() == 2; }));
+  last->kill();
+  EXPECT_EQ(next->ask("stop_working 0", 60s), "stopped");
+  auto const again = worker(1, usual);
+  EXPECT_TRUE(wait_until([&] { return book().starts() == 3; }, 12s));
+  EXPECT_EQ(again->ask("stop_working 0", 60s), "stopped");
+  expect_all_completed({first, id});
+}
+
 /// A worker is given what its own client adds by the add itself, where the store can do that. Who
 /// dies after that adds the rest of its chain once more.
 TEST_P(TasksBetweenProcesses, ThatAddOthersAreDoneHoweverOftenWorkersAreKilled) {
