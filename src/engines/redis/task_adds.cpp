@@ -10,6 +10,7 @@
 
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/deferred.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <fmt/format.h>
@@ -28,6 +29,8 @@ constexpr std::size_t most_tasks_to_share = 16;
 constexpr std::chrono::seconds deadlines_apart{1};
 /// About what such a call takes.
 constexpr std::chrono::microseconds comeback_takes{150};
+/// To set a timer for each wait would cost a sixth of what the callers and their call do.
+constexpr std::chrono::microseconds comeback_look{500};
 
 std::int64_t ms_of(std::chrono::system_clock::time_point time) {
   return std::chrono::ceil<milliseconds>(time.time_since_epoch()).count();
@@ -227,13 +230,13 @@ struct TaskAdds::State : std::enable_shared_from_this<State> {
     Instant deadline;           ///< by which those in flight have ended
     Comeback comeback;
     Instant waits_until;  ///< for those who may come back
-    Env::TimerId alarm{};
   };
 
   void join(std::string const& queue, Caller caller);
   void send_all(std::string const& queue);
   void landed(std::string const& queue, std::size_t callers);
-  void wait_for_comeback(std::string const& queue, Line& line);
+  void look_later();
+  void end_late_comebacks();
   void end_comeback(std::string const& queue);
   void start(std::string const& queue, std::vector<Caller> callers, bool in_line);
   asio::awaitable<void> send(std::string queue, std::vector<Caller> callers, bool in_line);
@@ -244,6 +247,7 @@ struct TaskAdds::State : std::enable_shared_from_this<State> {
   Env& env;
   QueueCalls& calls;
   std::map<std::string, Line> lines;  ///< by queue, while somebody is in it
+  bool looks = false;                 ///< a look for late comebacks is about to come
 };
 
 /// Waits until the end of this turn, or for the answer to the call before and those who come back
@@ -255,9 +259,8 @@ void TaskAdds::State::join(std::string const& queue, Caller caller) {
   bool const waits = line.in_flight > 0 && caller.deadline >= line.deadline;
   line.waiting.push_back(std::move(caller));
   if (comes_back) {
-    if (!line.comeback.all(line.waiting.size())) return;
-    env.cancel(line.alarm);
-    end_comeback(queue);
+    bool const over = line.comeback.all(line.waiting.size()) || env.now() >= line.waits_until;
+    if (over) end_comeback(queue);
     return;
   }
   if (waits || (!first && line.in_flight == 0)) return;
@@ -271,7 +274,8 @@ void TaskAdds::State::landed(std::string const& queue, std::size_t callers) {
   auto& line = found->second;
   if (--line.in_flight > 0) return;
   if (line.comeback.begin(callers, line.waiting.size())) {
-    wait_for_comeback(queue, line);
+    line.waits_until = env.now() + comeback_takes;
+    look_later();
   } else if (line.waiting.empty()) {
     lines.erase(found);
   } else {
@@ -279,15 +283,27 @@ void TaskAdds::State::landed(std::string const& queue, std::size_t callers) {
   }
 }
 
-void TaskAdds::State::wait_for_comeback(std::string const& queue, Line& line) {
-  line.waits_until = env.now() + comeback_takes;
-  line.alarm = env.call_at(line.waits_until, [weak = weak_from_this(), queue] {
-    auto const self = weak.lock();
-    if (!self) return;
-    auto const found = self->lines.find(queue);
-    if (found == self->lines.end() || !found->second.comeback.awaits()) return;
-    if (self->env.now() >= found->second.waits_until) self->end_comeback(queue);
+/// Waits mostly end when all have come back. For those that do not, there is a look now and then.
+void TaskAdds::State::look_later() {
+  if (std::exchange(looks, true)) return;
+  env.call_at(env.now() + comeback_look, [weak = weak_from_this()] {
+    if (auto const self = weak.lock()) self->end_late_comebacks();
   });
+}
+
+void TaskAdds::State::end_late_comebacks() {
+  looks = false;
+  auto const now = env.now();
+  std::vector<std::string> late;
+  for (auto const& [queue, line] : lines) {
+    if (!line.comeback.awaits()) continue;
+    if (now >= line.waits_until) {
+      late.push_back(queue);
+    } else {
+      look_later();
+    }
+  }
+  for (auto const& queue : late) end_comeback(queue);
 }
 
 void TaskAdds::State::end_comeback(std::string const& queue) {
@@ -405,9 +421,8 @@ asio::awaitable<std::vector<Added>> TaskAdds::add(AddRequest request, Instant de
     alone.push_back(std::move(caller));
     state->start(what->queue, std::move(alone), false);
   };
-  State::Answer answer =
-      co_await asio::async_initiate<asio::use_awaitable_t<> const, void(State::Answer)>(
-          initiate, asio::use_awaitable, state_.get(), &request, deadline);
+  State::Answer answer = co_await asio::async_initiate<asio::deferred_t const, void(State::Answer)>(
+      initiate, asio::deferred, state_.get(), &request, deadline);
   if (!answer) std::rethrow_exception(answer.error());
   co_return std::move(*answer);
 }
