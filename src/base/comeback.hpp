@@ -24,7 +24,9 @@ class Comeback {
   [[nodiscard]] bool awaits() const { return all_ > 0; }
   [[nodiscard]] bool all(std::size_t waiting) const { return waiting >= all_; }
   void end(std::size_t waiting) {
-    in_vain_ = waiting > before_ + 1 ? 0 : std::min(in_vain_ + 1, most_in_vain);
+    auto const came = waiting - before_;
+    bool const most = came > 1 && 2 * came >= all_ - before_;
+    in_vain_ = most ? 0 : std::min(in_vain_ + 1, most_in_vain);
     skips_ = (1 << in_vain_) - 1;
     all_ = 0;
   }
@@ -33,7 +35,7 @@ class Comeback {
   static constexpr int most_in_vain = 6;
   std::size_t before_ = 0;
   std::size_t all_ = 0;  ///< 0: nobody is awaited
-  int in_vain_ = 0;      ///< waits in a row that nobody came back in
+  int in_vain_ = 0;      ///< waits in a row that few came back in
   int skips_ = 0;
 };
 

@@ -26,6 +26,7 @@ struct End {
 };
 using Taken = End<std::expected<LeaseGrant, Busy>>;
 using Freed = End<std::expected<void, Lost>>;
+using AddedTasks = End<std::vector<Added>>;
 
 /// An engine on our own loop, so that calls can be made in one turn of it.
 class Callers {
@@ -33,6 +34,7 @@ class Callers {
   explicit Callers(std::string const& url) : engine_(redis::open(env_, {url, "default"})) {}
 
   [[nodiscard]] LeaseStore& leases() { return engine_->leases(); }
+  [[nodiscard]] TaskStore& tasks() { return *engine_->tasks(); }
   [[nodiscard]] Owner owner() {
     return {engine_->signals().inbox(), random_token([this] { return env_.random(); })};
   }
@@ -45,6 +47,11 @@ class Callers {
   Freed& release(std::string const& name, Owner const& by, Nanos patience = 5s) {
     return ask<std::expected<void, Lost>>(
         freed_, [=, this] { return leases().release(Name(name), by, env_.now() + patience); });
+  }
+  AddedTasks& add(AddRequest request, Nanos patience = 5s) {
+    return ask<std::vector<Added>>(added_, [this, request = std::move(request), patience] {
+      return tasks().add(request, env_.now() + patience);
+    });
   }
   /// All that were asked for start in one turn, in their order.
   void turn() {
@@ -93,6 +100,7 @@ class Callers {
   RealEnv env_;
   std::deque<Taken> taken_;
   std::deque<Freed> freed_;
+  std::deque<AddedTasks> added_;
   std::vector<std::function<void()>> asked_;
   std::atomic<int> open_ = 0;
   std::unique_ptr<Engine> engine_;  // last: its loop runs as long as it

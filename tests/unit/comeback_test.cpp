@@ -43,6 +43,20 @@ TEST(ComebackTest, IsTriedEachTimeAgainOnceTheyCome) {
   EXPECT_TRUE(comeback.begin(4, 0));
 }
 
+TEST(ComebackTest, AFewOfManyAreNotWorthIt) {
+  Comeback comeback;
+  int waits = 0;
+  for (int i = 0; i < 1000; ++i) {
+    if (!comeback.begin(16, 2)) continue;
+    ++waits;
+    comeback.end(2 + 7);
+  }
+  EXPECT_LT(waits, 30);
+  while (!comeback.begin(16, 2)) continue;
+  comeback.end(2 + 8);
+  EXPECT_TRUE(comeback.begin(16, 2));
+}
+
 TEST(ComebackTest, OneWaitAtATime) {
   Comeback comeback;
   ASSERT_TRUE(comeback.begin(4, 0));

@@ -11,7 +11,6 @@
 
 #include <boost/asio/awaitable.hpp>
 
-#include <deque>
 #include <exception>
 #include <expected>
 #include <functional>
@@ -24,7 +23,10 @@
 
 namespace holt::redis {
 
-/// The words of a call, for one caller after the other; they are answered in their order.
+/// So that a shared call does not keep the server, nor the callers, for long.
+inline constexpr std::size_t callers_per_call = 64;
+
+/// The words of a call, for one caller after the other.
 class AddWords {
  public:
   explicit AddWords(std::int64_t wall_ms) : wall_ms_(wall_ms) {}
@@ -41,14 +43,16 @@ class AddWords {
   [[nodiscard]] std::vector<std::string_view> const& request_starts() const {
     return request_starts_;
   }
+  /// How many callers are in each group; they are answered in their order.
+  [[nodiscard]] std::vector<std::size_t> const& groups() const { return groups_; }
   [[nodiscard]] std::size_t tasks() const { return tasks_; }
-  [[nodiscard]] std::size_t groups() const { return groups_; }
   /// Whether there are tasks that cannot be packed.
   [[nodiscard]] bool special() const { return special_; }
 
  private:
   using Tasks = std::span<NewTask const>;
-  void add_one_task(NewTask const& task, std::string_view request);
+  [[nodiscard]] bool joins_group(AddRequest const& request) const;
+  void add_again(AddRequest const& request);
   void end_group();
   void add_pack_run(Tasks run);
   void add_run(Tasks run);
@@ -56,13 +60,11 @@ class AddWords {
   std::int64_t wall_ms_;
   std::vector<std::string> words_;
   std::vector<std::string_view> request_starts_;
+  std::vector<std::size_t> groups_;
   std::size_t tasks_ = 0;
-  std::size_t groups_ = 0;
   bool special_ = false;
-  /// Callers with one task each, who are the last group so far; empty: it is another one.
-  std::vector<NewTask const*> group_;
-  std::vector<std::string_view> group_requests_;
-  std::deque<std::string> texts_;  ///< of requests
+  /// Who came for the first time with one task each, the last group so far; empty: it is another.
+  std::vector<AddRequest const*> group_;
 };
 
 class TaskAdds {

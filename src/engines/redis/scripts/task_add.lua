@@ -1,20 +1,26 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Purpose: adds the tasks of one or several callers, each all of its own or none. TaskStore::add.
--- Keys:    the first 12 of task_keys.lua, then of each group that has requests the hash for them:
---          request -> answer. What requests have before their first '.' names it, which is a time
---          if they are a client's: so many share one, and none is large.
+-- Keys:    the first 12 of task_keys.lua, then of each group that has requests the hash for them.
+--          What their series have before the first '.' names it, which is a time if they are a
+--          client's: so many share one, and none is large. The rest of the series and a number ->
+--          answer, and '+' and how many if it is that of so many numbers from this on; the rest of
+--          a series and '!': one of it was repeated before it was known.
 -- Inputs:  1 channel of inboxes, 2 queue, 3 the server's identity or '', 4 how many tasks in all,
 --          5 how many groups of callers, 6 1 if there is a run that cannot be packs, else 0. A
---          group is '=callers' that have a request and one task each, which only differ in their
---          payloads: kind, head of a pack, the requests, the payloads. Or it is one caller, 'tasks
---          runs', request or '', and of each run of tasks that differ in their texts only: kind,
---          'p delay_ms at_ms u period_ms s' (p priority - 1, u how its key is unique: w, u, p or
---          '-', s 1 if payloads go to the side), how many; of each task its record, and its key
---          and its payload where it has such. Of a run that can be packs: kind, 'p=', how many
---          tasks, head; of each hundred the lengths of payloads and these.
--- Result:  for each caller 'first' and ';index=number' for each task whose key another one has: its
---          numbers are consecutive; or '!' when a kind is one too many. The error VERSIONS when
---          there is no number left.
+--          group is '=callers' that have one task each, which only differ in their payloads, and
+--          the next number each of one series, asked for the first time: kind, head of a pack, rest
+--          of the series, first number (below 2^53 if there are several), lengths of payloads,
+--          payloads. Or '?numbers': one caller with such a task, maybe not for the first time:
+--          kind, head, rest, payload, so many numbers, its own and then those before it that it may
+--          have been asked with. Or it is one caller, 'tasks runs', request or '', and of each run
+--          of tasks that differ in their texts only: kind, 'p delay_ms at_ms u period_ms s' (p
+--          priority - 1, u how its key is unique: w, u, p or '-', s 1 if payloads go to the side),
+--          how many; of each task its record, and its key and its payload where it has such. Of a
+--          run that can be packs: kind, 'p=', how many tasks, head; of each hundred the lengths of
+--          payloads and these.
+-- Result:  for each group 'first', or several numbers if those of '=callers' are not in a row; and
+--          ';index=number' for each task whose key another one has; or '!' when a kind is one too
+--          many. The error VERSIONS when there is no number left.
 -- Atomic:  a script runs alone; of a caller nothing is written before its kinds are known to fit.
 -- include numbers.lua
 -- include task_keys.lua
@@ -34,28 +40,13 @@ if ARGV[3] ~= '' then know_server(counter, ARGV[3]) end
 local number = draw_some(counter, 'v', tonumber(ARGV[4]))
 if not number then return redis.error_reply('VERSIONS are used up') end
 
-local at, request = 7, 12
+local at, request, answer = 7, 12, {}
 local records, scored, payloads, waiting, packed = {}, {}, {}, {}, {}
-local range  -- of tasks with their own records, as long as it grows
 local lanes, there, soonest, soonest_kind = {}, {}, nil, nil
 
 local function put_member(member)
   scored[#scored + 1] = '0'
   scored[#scored + 1] = member
-end
-
-local function end_range()
-  if not range then return end
-  put_member(range.place .. text_of(range.first) .. (range.count > 1 and '+' .. range.count or ''))
-  range = nil
-end
-
-local function put_ready(place)
-  if not range or range.place ~= place or range.first + range.count ~= number then
-    end_range()
-    range = { place = place, first = number, count = 0 }
-  end
-  range.count = range.count + 1
 end
 
 -- So many tasks from `number` on as one record.
@@ -71,14 +62,6 @@ local function put_pack(place, count, head, lengths, bodies)
     note_count('#tasks', count - 1)
   end
   number = number + count
-end
-
--- Where the words of the run begin that follows the one here.
-local function after_run(here)
-  local spec, count = ARGV[here + 1], ARGV[here + 2]
-  if sub(spec, -1) == '=' then return here + 4 + 2 * math.ceil(count / most_in_pack) end
-  local words = 1 + (string.find(spec, '[wup]') and 1 or 0) + (sub(spec, -1) == '1' and 1 or 0)
-  return here + 3 + count * words
 end
 
 -- Whether these kinds are known or can be made known, which is done.
@@ -98,6 +81,102 @@ local function kinds_fit(names)
     call('HSET', kinds, kind, lanes[kind])
   end
   return true
+end
+
+local function next_requests()
+  request = request + 1
+  return KEYS[request]
+end
+
+-- Plain tasks of a kind that is known, alike in all but their payloads.
+local function put_plain(kind, count, head, lengths, bodies)
+  there[kind] = (there[kind] or 0) + count
+  put_pack(lanes[kind] .. match(head, '(%d) %d+\n'), count, head, lengths, bodies)
+end
+
+-- Some of these numbers may be known: each is looked for. What is told of each.
+local function add_unknown(callers, requests, kind, head)
+  local series, first, bodies = ARGV[at], ARGV[at + 1], ARGV[at + 3]
+  local told, new, lengths, kept, from = {}, {}, {}, {}, 1
+  for i = 1, callers do
+    local size = string.byte(ARGV[at + 2], i)
+    local field = series .. (i == 1 and first or text_of(first + i - 1))
+    told[i] = match(call('HGET', requests, field) or (lanes[kind] and '' or '!'), '^[^+]*')
+    if told[i] == '' then
+      told[i] = text_of(number + #new)
+      new[#new + 1] = told[i]
+      lengths[#new], kept[#new] = string.char(size), sub(bodies, from, from + size - 1)
+      call('HSET', requests, field, told[i])
+    end
+    from = from + size
+  end
+  if #new > 0 then
+    call('PEXPIRE', requests, memory)
+    put_plain(kind, #new, head, table.concat(lengths), table.concat(kept))
+  end
+  return table.concat(told, ' ')
+end
+
+-- Callers with a plain task each. Unless one of their series was repeated none of them is known.
+local function add_each(callers)
+  local kind, head, requests = ARGV[at], ARGV[at + 1], next_requests()
+  at = at + 2
+  local fit, told = kinds_fit({ kind }), text_of(number)
+  local series, first = ARGV[at], ARGV[at + 1]
+  if call('HGET', requests, series .. '!') then
+    told = add_unknown(callers, requests, kind, head)
+  elseif fit then
+    call('HSET', requests, series .. first, callers > 1 and told .. '+' .. callers or told)
+    call('PEXPIRE', requests, memory)
+    put_plain(kind, callers, head, ARGV[at + 2], ARGV[at + 3])
+  else
+    told = '!'
+  end
+  answer[#answer + 1] = told
+  at = at + 4
+end
+
+local function write_all()
+  call_with(records, 2, 'HSET', tasks)
+  call_with(payloads, 2, 'HSET', side)
+  call_with(waiting, 2, 'ZADD', due)
+  call_with(scored, 2, 'ZADD', ready)
+  call_with(packed, 2, 'ZADD', packs)
+  write_counts()
+  if soonest and is_first(soonest) then there[soonest_kind] = (there[soonest_kind] or 0) + 1 end
+  if idles > 0 then wake(there, channel, queue) end
+  return answer
+end
+
+-- Most calls are one such group: the rest of this script is not even looked at.
+if ARGV[5] == '1' and sub(ARGV[at], 1, 1) == '=' then
+  at = at + 1
+  add_each(tonumber(sub(ARGV[at - 1], 2)))
+  return write_all()
+end
+
+local range  -- of tasks with their own records, as long as it grows
+
+local function end_range()
+  if not range then return end
+  put_member(range.place .. text_of(range.first) .. (range.count > 1 and '+' .. range.count or ''))
+  range = nil
+end
+
+local function put_ready(place)
+  if not range or range.place ~= place or range.first + range.count ~= number then
+    end_range()
+    range = { place = place, first = number, count = 0 }
+  end
+  range.count = range.count + 1
+end
+
+-- Where the words of the run begin that follows the one here.
+local function after_run(here)
+  local spec, count = ARGV[here + 1], ARGV[here + 2]
+  if sub(spec, -1) == '=' then return here + 4 + 2 * math.ceil(count / most_in_pack) end
+  local words = 1 + (string.find(spec, '[wup]') and 1 or 0) + (sub(spec, -1) == '1' and 1 or 0)
+  return here + 3 + count * words
 end
 
 local function kinds_of(runs)
@@ -187,12 +266,6 @@ local function add_all(runs)
   return text_of(first) .. others
 end
 
-local answer = {}
-local function next_requests()
-  request = request + 1
-  return KEYS[request]
-end
-
 -- One caller with all its runs.
 local function add_one(runs)
   local mine, requests, known = ARGV[at], nil, nil
@@ -213,50 +286,45 @@ local function add_one(runs)
   answer[#answer + 1] = known or '!'
 end
 
--- Callers with a plain task each.
-local function add_each(callers)
-  local kind, head, requests = ARGV[at], ARGV[at + 1], next_requests()
-  local from, fit = at + 1, kinds_fit({ kind })
-  local known = call('HMGET', requests, unpack(ARGV, from + 1, from + callers))
-  local added, new, bodies, lengths = 0, {}, {}, {}
-  for i = 1, callers do
-    local text = known[i] or '!'
-    if not known[i] and fit then
-      local payload = ARGV[from + callers + i]
-      text = text_of(number + added)
-      new[#new + 1] = ARGV[from + i]
-      new[#new + 1] = text
-      added = added + 1
-      bodies[added], lengths[added] = payload, string.char(#payload)
-    end
-    answer[#answer + 1] = text
+-- What a request with these numbers, its own first, was answered before: alone, or with others of
+-- which the first one had so many numbers less.
+local function told_before(requests, series, numbers)
+  local fields = {}
+  for i = 1, numbers do fields[i] = series .. ARGV[at + i - 1] end
+  for i, known in ipairs(call('HMGET', requests, unpack(fields))) do
+    local first, count = match(known or '', '^(%d+)%+(%d+)$')
+    if first and tonumber(count) >= i then return text_of(first + i - 1) end
+    if known and i == 1 then return known end
   end
-  at = from + 2 * callers + 1
-  if added == 0 then return end
-  call('HSET', requests, unpack(new))
-  call('PEXPIRE', requests, memory)
-  there[kind] = (there[kind] or 0) + added
-  put_pack(lanes[kind] .. match(head, '(%d) %d+\n'), added, head, table.concat(lengths),
-           table.concat(bodies))
+end
+
+-- A caller with a plain task, maybe again. Those of its series are looked for from now on.
+local function add_again(numbers)
+  local kind, head, requests, series = ARGV[at], ARGV[at + 1], next_requests(), ARGV[at + 2]
+  local body = ARGV[at + 3]
+  at = at + 4
+  local told = told_before(requests, series, numbers)
+  if not told and kinds_fit({ kind }) then
+    told = text_of(number)
+    call('HSET', requests, series .. ARGV[at], told, series .. '!', '1')
+    call('PEXPIRE', requests, memory)
+    put_plain(kind, 1, head, string.char(#body), body)
+  end
+  answer[#answer + 1] = told or '!'
+  at = at + numbers
 end
 
 for _ = 1, tonumber(ARGV[5]) do
   local group = ARGV[at]
+  local how, count = match(group, '^([=?])(%d+)$')
   at = at + 1
-  if sub(group, 1, 1) == '=' then
-    add_each(tonumber(sub(group, 2)))
+  if how == '=' then
+    add_each(tonumber(count))
+  elseif how == '?' then
+    add_again(tonumber(count))
   else
     add_one(match(group, '^%d+ (%d+)$'))
   end
 end
 end_range()
-
-call_with(records, 2, 'HSET', tasks)
-call_with(payloads, 2, 'HSET', side)
-call_with(waiting, 2, 'ZADD', due)
-call_with(scored, 2, 'ZADD', ready)
-call_with(packed, 2, 'ZADD', packs)
-write_counts()
-if soonest and is_first(soonest) then there[soonest_kind] = (there[soonest_kind] or 0) + 1 end
-if idles > 0 then wake(there, channel, queue) end
-return answer
+return write_all()
