@@ -148,9 +148,11 @@ TEST_F(PostgresTasks, AnOldSnapshotDoesNotStopClaims) {
 TEST_F(PostgresTasks, ThroughAPoolerByTheClock) {
   PgBouncer const bouncer(server());
   TaskCaller pooled(bouncer.url() + "?schema=" + schema_);
-  auto const asked = pooled.idle();
-  EXPECT_GT(asked.ask_again, Nanos(0));
-  EXPECT_LE(asked.ask_again, 1s);
+  auto idling = pooled.asking(1);
+  idling.idle_for = 3s;
+  auto const asked = pooled.exchange(idling);
+  EXPECT_GT(asked.ask_again, 1s);
+  EXPECT_LE(asked.ask_again, 3s);
   EXPECT_EQ(in_schema("SELECT count(*) FROM {0}.task_idle"), "0") << "nobody could wake it";
   pooled.add_tasks(300);
   EXPECT_EQ(drain(pooled, 100).size(), 300U);

@@ -7,6 +7,8 @@
 #include "support/servers/redis_server.hpp"
 #include "support/servers/wait_until.hpp"
 
+#include <thread>
+
 namespace holt::test {
 namespace {
 
@@ -80,7 +82,15 @@ std::vector<TaskId> TaskProcessTest::add(std::size_t count, std::string const& p
                                          TaskOptions options) {
   std::vector<TaskId> ids;
   std::vector<TaskDraft> const drafts(count, TaskDraft{Doer::kind, payload, options});
-  for (auto const& added : queue_->add_many(drafts)) ids.push_back(added.id);
+  for (int tries = 0; ids.empty(); ++tries) {
+    try {
+      for (auto const& added : queue_->add_many(drafts)) ids.push_back(added.id);
+    } catch (EngineError const& error) {
+      // What could not be sent at all is for the caller to say again.
+      if (error.outcome() != Outcome::not_applied || tries == 100) throw;
+      std::this_thread::sleep_for(10ms);
+    }
+  }
   return ids;
 }
 

@@ -88,21 +88,22 @@ TEST_P(TasksBetweenProcesses, OfAKilledWorkerAreRunAgainWithinTwelveSecondsUnles
 /// A worker is given what its own client adds by the add itself, where the store can do that. Who
 /// dies after that adds the rest of its chain once more.
 TEST_P(TasksBetweenProcesses, ThatAddOthersAreDoneHoweverOftenWorkersAreKilled) {
-  constexpr std::size_t chains = 6;
-  constexpr std::size_t length = 120;
+  constexpr std::size_t chains = 3;
+  constexpr std::size_t length = 40;
+  constexpr std::size_t rounds = 6;
   std::vector<std::unique_ptr<Remote>> workers;
   for (int i = 0; i < 3; ++i) workers.push_back(worker(8));
-  add(chains, "chain " + std::to_string(length - 1), {.max_attempts = 100});
-  for (std::size_t round = 0; round < 6; ++round) {
+  for (std::size_t round = 0; round < rounds; ++round) {
     auto const before = book().starts();
-    ASSERT_TRUE(wait_until([&] { return book().starts() >= before + 50; }));
+    add(chains, "chain " + std::to_string(length - 1), {.max_attempts = 100});
+    ASSERT_TRUE(wait_until([&] { return book().starts() >= before + length; }));
     auto& victim = workers[round % workers.size()];
     victim->kill();
     victim = worker(8);
   }
   ASSERT_TRUE(all_end());
   for (auto const& each : workers) stop(*each);
-  expect_all_completed(chains * length);
+  expect_all_completed(rounds * chains * length);
 }
 
 TEST_P(TasksBetweenProcesses, AFrozenWorkerIsToldAndWhatItReportsIsRefused) {
@@ -209,18 +210,19 @@ INSTANTIATE_TEST_SUITE_P(Postgres, TasksOnAServer, testing::Values(&postgres_pla
                          [](auto const&) { return "postgres"; });
 
 TEST_P(TasksOnAServer, ThatAddOthersOutliveConnectionsThatAreCut) {
-  constexpr std::size_t chains = 6;
-  constexpr std::size_t length = 400;
+  constexpr std::size_t chains = 3;
+  constexpr std::size_t length = 60;
+  constexpr std::size_t rounds = 15;
   auto const busy = worker(8, 2s);
-  add(chains, "chain " + std::to_string(length - 1), {.max_attempts = 100});
-  for (int i = 0; i < 15; ++i) {
-    auto const starts = book().starts();
-    ASSERT_TRUE(wait_until([&] { return book().starts() >= starts + 50; }, 40s));
+  for (std::size_t round = 0; round < rounds; ++round) {
+    auto const before = book().starts();
+    add(chains, "chain " + std::to_string(length - 1), {.max_attempts = 100});
+    ASSERT_TRUE(wait_until([&] { return book().starts() >= before + length; }, 40s));
     place_->cut_connections();
   }
   ASSERT_TRUE(all_end());
   stop(*busy);
-  expect_all_completed(chains * length);
+  expect_all_completed(rounds * chains * length);
 }
 
 TEST_P(TasksOnAServer, OutliveItsRestarts) { endure(3, &TaskPlace::restart); }
