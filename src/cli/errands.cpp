@@ -32,6 +32,13 @@ sigset_t awaited_signals() noexcept {
   return set;
 }
 
+/// As long as nobody has reaped it.
+bool has_ended(pid_t pid, siginfo_t& info) noexcept {
+  // WNOWAIT: not reaped before the watchdog knows.
+  return ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+         info.si_pid == pid;
+}
+
 }  // namespace
 
 bool is_passing(int error) noexcept {
@@ -137,6 +144,8 @@ void Errands::check(Running& running, Instant now) {
 }
 
 void Errands::end(Running& running, Instant kill_at, std::string why) {
+  siginfo_t info{};
+  if (has_ended(running.pid, info)) return;
   running.ending = true;
   running.kill_at = kill_at;
   running.why = std::move(why);
@@ -159,17 +168,13 @@ void Errands::kill_all() noexcept {
 void Errands::reap() {
   for (auto running = running_.begin(); running != running_.end();) {
     siginfo_t info{};
-    auto const pid = static_cast<id_t>(running->pid);
-    // WNOWAIT: not reaped before the watchdog knows.
-    bool const gone = ::waitid(P_PID, pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
-                      info.si_pid == running->pid;
-    if (!gone) {
+    if (!has_ended(running->pid, info)) {
       ++running;
       continue;
     }
     if (running->ending) ::kill(-running->pid, SIGKILL);  // what the command has left behind
     watchdog_.stand_down(running->place);
-    ::waitid(P_PID, pid, &info, WEXITED);
+    ::waitid(P_PID, static_cast<id_t>(running->pid), &info, WEXITED);
     running->on_stop.reset();
     free_places_.push_back(running->place);
     running->errand->finish(exit_of(*running, info));

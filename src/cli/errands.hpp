@@ -35,7 +35,7 @@ namespace holt::cli {
 struct CommandExit {
   int code = 0;             ///< its exit code; -1: it died of `signal`
   int signal = 0;           ///< 0: of none
-  bool ended = false;       ///< we made it end,
+  bool ended = false;       ///< we made it end, and its code says nothing,
   std::string why;          ///< for this reason; empty: not worth a word
   bool unattended = false;  ///< the watchdog killed it, for we could not act
 

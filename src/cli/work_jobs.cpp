@@ -33,6 +33,8 @@ constexpr int try_again = 75;
 /// What stopping may take beside patience and grace: what was not started is given back meanwhile.
 constexpr auto time_to_hand_in = 5s;
 
+constexpr char const* told_to_stop = "holt work was told to stop";
+
 std::string title_of(Task const& task) { return "task " + task.id.text(); }
 
 /// The end of an attempt by its timeout, in seconds since 1970; empty: it has none.
@@ -93,7 +95,7 @@ class WorkJobs::TaskErrand final : public Errand {
   void finish(CommandExit const& exit) override {
     auto const text = exit.text();
     if (!text.empty()) talk_of_trouble(title_of(attempt_->job.task()) + ' ' + text);
-    attempt_->at_no_cost = exit.ended && jobs_.patience_ends_ == Instant::min();
+    attempt_->at_no_cost = jobs_.is_of_stopping(exit);
     attempt_->end(exit);
   }
 
@@ -127,14 +129,14 @@ void WorkJobs::attempt(Job& job) {
   attempt->streams.read_all();
   auto const& exit = attempt->exit;
   auto& result = attempt->streams.result();
-  if (exit.code == 0 && result.size() <= task_limits::result_bytes) {
-    return job.result(std::move(result));
-  }
+  bool const done = exit.code == 0 && !exit.ended;
+  if (done && result.size() <= task_limits::result_bytes) return job.result(std::move(result));
   auto complaint = attempt->streams.complaint();
-  if (exit.code == 0) complaint = "its output is above 1 MiB, which is the most a result may have";
+  if (done) complaint = "its output is above 1 MiB, which is the most a result may have";
   auto error = exit.text();
   if (!complaint.empty()) error += (error.empty() ? "" : ": ") + complaint;
   if (attempt->at_no_cost) throw TryAgain(error, milliseconds(0));
+  if (exit.ended) throw std::runtime_error(error);
   if (exit.code == try_again) throw TryAgain(error, again_after);
   if (exit.code == wrong_data) throw RejectTask(error);
   throw std::runtime_error(error);
@@ -198,7 +200,10 @@ void WorkJobs::not_started(std::string const& title, int error) {
 }
 
 void WorkJobs::handle(int signal) {
-  if (!stopping_) return stop();
+  if (!stopping_) {
+    stop_signal_ = signal;
+    return stop();
+  }
   if (signal == SIGHUP) return;
   errands_.kill_all();
   end_by_signal(signal);
@@ -222,7 +227,13 @@ void WorkJobs::stop() {
 void WorkJobs::see_to_stopping() {
   if (BootClock::now() < patience_ends_ || patience_ends_ == Instant::min()) return;
   patience_ends_ = Instant::min();
-  errands_.end_all("holt work was told to stop");
+  errands_.end_all(told_to_stop);
+}
+
+/// True also for a command that died of what stops us: whoever stops a service tells all of it.
+bool WorkJobs::is_of_stopping(CommandExit const& exit) const {
+  if (exit.ended) return exit.why == told_to_stop;
+  return stop_signal_ != 0 && (exit.signal == stop_signal_ || exit.code == 128 + stop_signal_);
 }
 
 /// Whoever still waits goes on, and nobody starts to.

@@ -7,6 +7,8 @@
 //   exit code 0: completed, stdout is the result     65: dead at once
 //   75: tried again at no cost                       anything else: a failed attempt
 //
+// The code of a command that we ended says nothing: its attempt failed.
+//
 // The first INT, TERM, HUP or QUIT claims nothing more, lets commands go on for `patience` and then
 // ends them, at no cost to their tasks; a second one kills them.
 
@@ -64,6 +66,7 @@ class WorkJobs {
   void start(std::shared_ptr<Attempt> const& attempt);
   void not_started(std::string const& title, int error);
   void see_to_stopping();
+  [[nodiscard]] bool is_of_stopping(CommandExit const& exit) const;
   void handle(int signal);
   void stop();
   void close() noexcept;
@@ -76,6 +79,7 @@ class WorkJobs {
   std::deque<std::shared_ptr<Attempt>> waiting_;  ///< to be started
   bool closed_ = false;                           ///< no more are
   bool stopping_ = false;
+  int stop_signal_ = 0;  ///< what we were told to stop by; 0: nothing
   Instant patience_ends_ = Instant::max();
   std::atomic<bool> stopped_ = false;
   std::thread stopper_;

@@ -3,6 +3,10 @@
 store."""
 
 import base64
+import os
+import pathlib
+import resource
+import shutil
 import signal
 import unittest
 
@@ -13,6 +17,8 @@ from servers import Postgres, Redis
 FAST = ["--ttl", "1s", "--backoff", "1ms", "--again-after", "1ms"]
 # Says who it is, and stays. $$ is the group's number as well.
 STAY = "echo $$ >>{folder}/pids; sleep 600"
+# Calls itself done when it is told to end, as many programs do that clean up.
+CONTENT = "trap 'echo partial; exit 0' TERM; echo $$ >>{folder}/pids; sleep 600 & wait"
 
 
 class Works:
@@ -31,6 +37,9 @@ class Works:
 
     def stay(self, *options, **more):
         return self.shell_worker(STAY.format(folder=self.folder), *FAST, *options, **more)
+
+    def content(self, *options):
+        return self.shell_worker(CONTENT.format(folder=self.folder), *FAST, *options)
 
     def end(self, worker, how: int = signal.SIGTERM) -> str:
         worker.send_signal(how)
@@ -78,6 +87,18 @@ class Works:
         self.wait_for_state(task, "cancelled")
         self.assertFalse(is_alive(pid))
         self.assertIn(f"task {task} was ended: it was cancelled", self.end(worker))
+
+    def test_a_command_that_was_ended_has_not_done_its_task(self):
+        stopped, late, cancelled = (
+            self.add(), self.add("{}", "--timeout", "400ms", "--max-attempts", "1"), self.add())
+        worker = self.content("--patience", "50ms", "--concurrency", "3")
+        self.pids(3)
+        self.assertIn("longer than 400ms", self.wait_for_state(late, "dead")["errors"][0]["error"])
+        self.check(0, "queue", "cancel", cancelled)
+        self.wait_for_state(cancelled, "cancelled")
+        self.end(worker)
+        found = self.task(stopped)
+        self.assertEqual((found["state"], found["attempt"], found["result"]), ("pending", 0, ""))
 
     def test_a_killed_worker_takes_its_commands_along_and_others_do_the_task(self):
         task = self.add()
@@ -161,6 +182,25 @@ class SqliteTest(Works, QueueCase):
         pid = self.pids(1)[0]
         self.assertIn("was ended: holt work was told to stop", self.end(worker))
         self.assertFalse(is_alive(pid))
+        found = self.task(task)
+        self.assertEqual((found["state"], found["attempt"]), ("pending", 0))
+
+    def test_a_command_that_ends_by_itself_while_others_are_stopped_counts(self):
+        task = self.add()
+        worker = self.content("--patience", "600s")
+        pid = self.pids(1)[0]
+        worker.send_signal(signal.SIGTERM)
+        os.killpg(pid, signal.SIGTERM)  # not ours: it may well be done
+        self.finish(worker, 0)
+        self.assertEqual(self.task(task)["result"], "partial\n")
+
+    def test_who_stops_all_of_a_service_costs_no_attempt(self):
+        task = self.add()
+        worker = self.stay("--patience", "600s")
+        pid = self.pids(1)[0]
+        worker.send_signal(signal.SIGTERM)  # systemd's order, and signals
+        os.killpg(pid, signal.SIGTERM)
+        self.finish(worker, 0)
         found = self.task(task)
         self.assertEqual((found["state"], found["attempt"]), ("pending", 0))
 
