@@ -23,7 +23,11 @@
 namespace holt::cli {
 namespace {
 
+using std::chrono_literals::operator""ms;
 using std::chrono_literals::operator""s;
+
+/// timeout(1) tells its command, and at once its command's group: a person takes longer.
+constexpr auto one_request = 200ms;
 
 /// Not those that stop us: whoever stops us stops all of it, and the watchdog sees to the rest.
 sigset_t awaited_signals() noexcept {
@@ -143,6 +147,7 @@ void Errands::check(Running& running, Instant now) {
   }
 }
 
+/// One that has just ended by itself was not ended by us, and its exit code counts.
 void Errands::end(Running& running, Instant kill_at, std::string why) {
   siginfo_t info{};
   if (has_ended(running.pid, info)) return;
@@ -218,9 +223,19 @@ std::optional<signalfd_siginfo> Errands::next_signal() {
   signalfd_siginfo info{};
   while (::read(signals_.get(), &info, sizeof info) == sizeof info) {
     auto const signal = static_cast<int>(info.ssi_signo);
-    if (signal != SIGCHLD && signal != SIGPIPE) return info;
+    if (signal != SIGCHLD && signal != SIGPIPE && !is_echo(signal)) return info;
   }
   return std::nullopt;
+}
+
+/// Each HUP counts: it may ask for something that has changed since the one before.
+bool Errands::is_echo(int signal) noexcept {
+  if (signal == SIGHUP) return false;
+  auto const now = BootClock::now();
+  if (signal == last_signal_ && now < last_signal_at_ + one_request) return true;
+  last_signal_ = signal;
+  last_signal_at_ = now;
+  return false;
 }
 
 }  // namespace holt::cli

@@ -97,7 +97,8 @@ class Errands {
   void wait(Instant until = Instant::max());
   /// Makes wait() return, from any thread: an eventfd.
   [[nodiscard]] int wake() const noexcept { return wake_.get(); }
-  /// A signal that asks for something, if one has come: HUP, INT, QUIT, TERM.
+  /// A signal that asks for something, if one has come: HUP, INT, QUIT, TERM. The same one twice
+  /// within a fifth of a second, but for HUP, is one request.
   [[nodiscard]] std::optional<signalfd_siginfo> next_signal();
 
  private:
@@ -122,6 +123,7 @@ class Errands {
   void check(Running& running, Instant now);
   void end(Running& running, Instant kill_at, std::string why);
   [[nodiscard]] Instant next_check() const;
+  [[nodiscard]] bool is_echo(int signal) noexcept;
   [[nodiscard]] CommandExit exit_of(Running const& running, siginfo_t const& info) const;
 
   Watchdog& watchdog_;
@@ -134,6 +136,8 @@ class Errands {
   BootTimer timer_;
   std::list<Running> running_;
   std::vector<std::size_t> free_places_;
+  int last_signal_ = 0;
+  Instant last_signal_at_;
 };
 
 /// True for an errno of start() that another errand, or another moment, may not meet.

@@ -204,6 +204,17 @@ class SqliteTest(Works, QueueCase):
         found = self.task(task)
         self.assertEqual((found["state"], found["attempt"]), ("pending", 0))
 
+    def test_the_same_signal_twice_at_once_is_one_request(self):
+        task = self.add()
+        worker = self.shell_worker(f"echo $$ >{self.folder}/pids; sleep 1; echo fine",
+                                   "--patience", "60s")
+        self.pids(1)
+        worker.send_signal(signal.SIGTERM)
+        time.sleep(0.02)  # later than the first was read, sooner than a person
+        worker.send_signal(signal.SIGTERM)
+        self.finish(worker, 0)
+        self.assertEqual(self.task(task)["result"], "fine\n")
+
     def test_a_second_signal_kills(self):
         self.add()
         worker = self.stay("--patience", "600s")
