@@ -76,6 +76,8 @@ struct WorkJobs::Attempt {
   TaskStreams streams;
   Instant started = BootClock::now();
   CommandExit exit;         ///< valid when the command is gone
+  std::string not_started;  ///< why there was none; empty: there was one
+  milliseconds pause{};     ///< how long the task should wait then
   bool at_no_cost = false;  ///< it is none of the task's fault
 };
 
@@ -118,7 +120,7 @@ WorkJobs::~WorkJobs() {
 /// Nothing of this object is touched once the command runs: whoever hangs in passing on what the
 /// command says, where nobody reads it, is left behind when stopping gives up.
 void WorkJobs::attempt(Job& job) {
-  auto const attempt = std::make_shared<Attempt>(job);
+  auto const attempt = prepare(job);
   auto const again_after = work_.again_after;
   {
     std::scoped_lock const lock(mutex_);
@@ -127,6 +129,7 @@ void WorkJobs::attempt(Job& job) {
     ::eventfd_write(errands_.wake(), 1);
   }
   attempt->streams.read_all();
+  if (!attempt->not_started.empty()) throw TryAgain(attempt->not_started, attempt->pause);
   auto const& exit = attempt->exit;
   auto& result = attempt->streams.result();
   bool const done = exit.code == 0 && !exit.ended;
@@ -140,6 +143,25 @@ void WorkJobs::attempt(Job& job) {
   if (exit.code == try_again) throw TryAgain(error, again_after);
   if (exit.code == wrong_data) throw RejectTask(error);
   throw std::runtime_error(error);
+}
+
+/// What it takes may be short for now.
+std::shared_ptr<WorkJobs::Attempt> WorkJobs::prepare(Job& job) {
+  try {
+    return std::make_shared<Attempt>(job);
+  } catch (std::system_error const& error) {
+    throw TryAgain(error.what(), set_back(job.task(), error.what()));
+  }
+}
+
+/// Answers how long the task should wait. Any thread.
+milliseconds WorkJobs::set_back(Task const& task, std::string const& why) {
+  std::scoped_lock const lock(mutex_);
+  auto const failure = start_pause_.failed(BootClock::now());
+  if (failure.is_news) {
+    talk_of_trouble(title_of(task) + ": " + why + "; such tasks go back, at no cost to them");
+  }
+  return failure.pause;
 }
 
 // The main thread.
@@ -171,32 +193,31 @@ void WorkJobs::start_all() {
 }
 
 void WorkJobs::start(std::shared_ptr<Attempt> const& attempt) {
-  auto const refuse = [&](std::string why) {
-    attempt->at_no_cost = true;
-    attempt->end({.code = -1, .ended = true, .why = std::move(why)});
-  };
-  if (stopping_) return refuse("the worker was stopped");
   ErrandCommand command;
   command.words = work_.command;
   command.environment = environment_of(attempt->job);
   command.input = attempt->streams.input();
   command.output = attempt->streams.output();
   command.errors = attempt->streams.errors();
-  auto const error = errands_.start(std::make_unique<TaskErrand>(*this, attempt), command);
-  if (error == 0) return;
-  not_started(title_of(attempt->job.task()), error);
-  refuse("cannot run the command: " + std::system_category().message(error));
+  auto const error =
+      stopping_ ? ECANCELED : errands_.start(std::make_unique<TaskErrand>(*this, attempt), command);
+  if (error != 0) return not_started(*attempt, error);
+  std::scoped_lock const lock(mutex_);
+  start_pause_.succeeded();
 }
 
 /// Who cannot run the command at all is no use to the tasks: others are to have them.
-void WorkJobs::not_started(std::string const& title, int error) {
-  if (error == ETIME || stopping_) return;
-  if (is_passing(error)) {
-    talk_of_trouble(title + ": cannot run the command: " + std::system_category().message(error));
-    return;
+void WorkJobs::not_started(Attempt& attempt, int error) {
+  attempt.not_started = "cannot run the command: " + std::system_category().message(error);
+  if (stopping_) {
+    attempt.not_started = "the worker was stopped";
+  } else if (is_passing(error)) {
+    attempt.pause = set_back(attempt.job.task(), attempt.not_started);
+  } else if (error != ETIME) {
+    status_ = refuse_to_start(work_.command.front(), error);
+    stop();
   }
-  status_ = refuse_to_start(work_.command.front(), error);
-  stop();
+  attempt.streams.command_is_gone();
 }
 
 void WorkJobs::handle(int signal) {
@@ -241,8 +262,7 @@ void WorkJobs::close() noexcept {
   std::scoped_lock const lock(mutex_);
   closed_ = true;
   for (auto const& attempt : waiting_) {
-    attempt->at_no_cost = true;
-    attempt->exit.code = -1;
+    attempt->not_started = "the worker was stopped";
     attempt->streams.command_is_gone();
   }
   waiting_.clear();

@@ -11,12 +11,16 @@
 //
 // The first INT, TERM, HUP or QUIT claims nothing more, lets commands go on for `patience` and then
 // ends them, at no cost to their tasks; a second one kills them.
+// A command that cannot be started at all stops us; if the reason may pass, the task goes back at
+// no cost, after a pause (start_pause.hpp).
 
 #include "cli/errands.hpp"
+#include "cli/start_pause.hpp"
 #include "cli/watchdog.hpp"
 
 #include <holt/clock.hpp>
 #include <holt/queue.hpp>
+#include <holt/task.hpp>
 
 #include <signal.h>
 
@@ -61,10 +65,12 @@ class WorkJobs {
   struct Attempt;
   class TaskErrand;
 
+  [[nodiscard]] std::shared_ptr<Attempt> prepare(Job& job);
+  [[nodiscard]] std::chrono::milliseconds set_back(Task const& task, std::string const& why);
   [[nodiscard]] std::shared_ptr<Attempt> next();
   void start_all();
   void start(std::shared_ptr<Attempt> const& attempt);
-  void not_started(std::string const& title, int error);
+  void not_started(Attempt& attempt, int error);
   void see_to_stopping();
   [[nodiscard]] bool is_of_stopping(CommandExit const& exit) const;
   void handle(int signal);
@@ -78,6 +84,7 @@ class WorkJobs {
   std::mutex mutex_;
   std::deque<std::shared_ptr<Attempt>> waiting_;  ///< to be started
   bool closed_ = false;                           ///< no more are
+  StartPause start_pause_;
   bool stopping_ = false;
   int stop_signal_ = 0;  ///< what we were told to stop by; 0: nothing
   Instant patience_ends_ = Instant::max();

@@ -10,7 +10,7 @@ import shutil
 import signal
 import unittest
 
-from holt_case import is_alive
+from holt_case import BINARY, SANITIZED, is_alive
 from queue_case import QueueCase
 from servers import Postgres, Redis
 
@@ -230,6 +230,45 @@ class SqliteTest(Works, QueueCase):
         said = self.finish(worker, 127)[1]
         self.assertIn("cannot run", said)
         self.assertEqual(self.task(task)["attempt"], 0)
+
+    def test_a_command_that_is_not_there_is_noticed_before_there_are_tasks(self):
+        (self.folder / "data").touch()
+        for word, code in (("no-such-command", 127), ("/no/such/command", 127),
+                           (str(self.folder / "data"), 126), (str(self.folder), 126)):
+            with self.subTest(word):
+                self.assertIn("cannot run", self.check(code, "work", "--queue", "jobs", "--",
+                                                       word).stderr)
+
+    @unittest.skipIf(SANITIZED, "a sanitizer needs descriptors for every exception")
+    def test_without_descriptors_tasks_go_back_at_no_cost(self):
+        task = self.add("{}", "--max-attempts", "1")
+        other = self.add("{}", "--delay", "1s", "--max-attempts", "1")
+        worker = self.shell_worker("echo done; sleep 0.2", *FAST)
+        self.wait_for_state(task, "completed")
+        # Four are free: enough for the store, and fewer than a command takes.
+        used = {int(fd) for fd in os.listdir(f"/proc/{worker.pid}/fd")}
+        few = next(n for n in range(1000) if n - len({fd for fd in used if fd < n}) == 4)
+        limit = resource.prlimit(worker.pid, resource.RLIMIT_NOFILE)[1]
+        resource.prlimit(worker.pid, resource.RLIMIT_NOFILE, (few, limit))
+        found = self.wait_for(lambda: (found := self.task(other))["returns"] > 1 and found,
+                              "the task to go back")
+        self.assertEqual((found["attempt"], found["errors"]), (0, []))
+        resource.prlimit(worker.pid, resource.RLIMIT_NOFILE, (limit, limit))
+        self.wait_for_state(other, "completed")
+        self.assertEqual(self.end(worker).count("Too many open files"), 1)
+
+    def test_a_program_that_is_being_written_costs_no_attempt(self):
+        tool = pathlib.Path(shutil.copy("/bin/true", self.folder / "tool"))
+        task = self.add("{}", "--max-attempts", "1")
+        with tool.open("ab"):
+            worker = self.worker(str(tool), options=FAST)
+            time.sleep(1)
+            found = self.task(task)
+            self.assertIn(found["state"], ("pending", "retrying"))
+            self.assertEqual(found["attempt"], 0)
+            self.assertIn(found["returns"], range(1, 5))  # at 0, 100, 300 and 700 ms
+        self.wait_for_state(task, "completed")
+        self.assertEqual(self.end(worker).count("Text file busy"), 1)
 
     def test_mistakes(self):
         for words, complaint in [
