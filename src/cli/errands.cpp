@@ -105,6 +105,7 @@ int Errands::start(std::unique_ptr<Errand> errand, ErrandCommand const& command)
                          .input = command.input < 0 ? no_input_.get() : command.input,
                          .output = command.output,
                          .errors = command.errors,
+                         .open_files = command.open_files ? &*command.open_files : nullptr,
                          .place = running.place};
   auto const started = start_child(setup, watchdog_);
   if (started.error != 0) {

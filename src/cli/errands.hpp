@@ -16,6 +16,7 @@
 #include <holt/clock.hpp>
 
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/types.h>
 
@@ -65,6 +66,7 @@ struct ErrandCommand {
   int output = -1;  ///< -1: ours
   int errors = -1;  ///< -1: ours
   std::optional<std::chrono::milliseconds> timeout;
+  std::optional<rlimit> open_files;  ///< nothing: as many as we may have
 };
 
 class Errands {

@@ -6,7 +6,9 @@
 #include "cli/duration.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/failure.hpp"
+#include "cli/flag.hpp"
 #include "cli/interruptible.hpp"
+#include "cli/open_files.hpp"
 #include "cli/signals.hpp"
 #include "cli/store.hpp"
 #include "cli/stream.hpp"
@@ -32,6 +34,10 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::uint64_t most_at_a_time = 1000;
+constexpr std::uint64_t usually_at_a_time = 5;
+/// Each command's streams, and what the store, the watchdog and the user's shell may need.
+constexpr std::uint64_t files_of_a_command = 6;
+constexpr std::uint64_t other_files = 100;
 
 /// What the library takes when nothing is said here; a value that is none, it refuses.
 milliseconds usual_ttl() {
@@ -39,6 +45,26 @@ milliseconds usual_ttl() {
     if (auto const said = parse_duration(variable)) return *said;
   }
   return milliseconds(10'000);
+}
+
+/// The same of concurrency; nothing: the library is to refuse what is set.
+std::optional<std::uint64_t> usual_concurrency() {
+  auto const* const variable = std::getenv("HOLT_QUEUE_WORKERS");
+  if (variable == nullptr || *variable == '\0') return usually_at_a_time;
+  auto const said = parse_count(variable);
+  bool const possible = said && *said >= 1 && *said <= most_at_a_time;
+  return possible ? said : std::nullopt;
+}
+
+void check_open_files(std::uint64_t commands) {
+  auto const most = open_files_limit();
+  auto const needed = commands * files_of_a_command + other_files;
+  if (needed <= most) return;
+  auto const fit = most < other_files ? 1 : (most - other_files) / files_of_a_command;
+  throw UsageError(std::to_string(commands) + " commands at a time need " + std::to_string(needed) +
+                       " open files, and no more than " + std::to_string(most) + " are allowed",
+                   "--concurrency " + std::to_string(std::max<std::uint64_t>(fit, 1)) +
+                       " or less, or raise the limit (ulimit -Hn, or LimitNOFILE of systemd)");
 }
 
 struct WorkOptions {
@@ -90,7 +116,7 @@ struct WorkOptions {
   [[nodiscard]] TaskWork work() const {
     TaskWork work;
     work.command = command;
-    work.places = concurrency.value_or(most_at_a_time);
+    work.places = concurrency.value_or(usually_at_a_time);
     work.grace = grace.value_or(std::min(milliseconds(5'000), time_to_live() / 6));
     work.patience = patience.value_or(milliseconds(10'000));
     work.again_after = again_after.value_or(milliseconds(5'000));
@@ -123,6 +149,8 @@ void handle_all(Worker& worker, WorkOptions const& options, WorkJobs& jobs) {
 
 int do_tasks(CommandLine& line, WorkOptions const& options) {
   auto work = options.work();
+  work.open_files = raise_open_files();
+  check_open_files(work.places);
   Watchdog watchdog(work.places);  // before there are threads and open files
   std::optional<BlockedSignals> blocked;
   std::optional<Interruptible> clean_up;  // both before the store, whose closing they outlive
@@ -148,6 +176,7 @@ int work(CommandLine& line) {
   WorkOptions options;
   options.declare(line);
   if (!line.parse()) return number(ExitCode::ok);
+  if (!options.concurrency) options.concurrency = usual_concurrency();
   options.check();
   line.doing = "work on queue " + in_quotes(*options.queue);
   return do_tasks(line, options);

@@ -199,6 +199,7 @@ void WorkJobs::start(std::shared_ptr<Attempt> const& attempt) {
   command.input = attempt->streams.input();
   command.output = attempt->streams.output();
   command.errors = attempt->streams.errors();
+  command.open_files = work_.open_files;
   auto const error =
       stopping_ ? ECANCELED : errands_.start(std::make_unique<TaskErrand>(*this, attempt), command);
   if (error != 0) return not_started(*attempt, error);

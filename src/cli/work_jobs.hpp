@@ -23,6 +23,7 @@
 #include <holt/task.hpp>
 
 #include <signal.h>
+#include <sys/resource.h>
 
 #include <atomic>
 #include <chrono>
@@ -30,6 +31,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -43,6 +45,7 @@ struct TaskWork {
   std::chrono::milliseconds grace{};
   std::chrono::milliseconds patience{};
   std::chrono::milliseconds again_after{};  ///< of exit code 75
+  std::optional<rlimit> open_files;         ///< what the command gets; nothing: as we have it
 };
 
 class WorkJobs {

@@ -239,6 +239,29 @@ class SqliteTest(Works, QueueCase):
                 self.assertIn("cannot run", self.check(code, "work", "--queue", "jobs", "--",
                                                        word).stderr)
 
+    def limited(self, soft: int, hard: int) -> dict:
+        """Options for a process that may have so many files open."""
+        return {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))}
+
+    def test_many_commands_need_no_ulimit_and_get_the_one_that_there_was(self):
+        hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        tasks = [self.add() for _ in range(100)]
+        go = self.folder / "go"
+        worker = self.shell_worker(
+            f"echo $$ >>{self.folder}/pids; until [ -e {go} ]; do sleep 0.1; done; ulimit -n",
+            "--concurrency", "100", **self.limited(256, hard))
+        self.pids(100)
+        go.touch()
+        for task in tasks:
+            self.assertEqual(self.wait_for_state(task, "completed")["result"], "256\n")
+        self.end(worker)
+
+    def test_more_commands_than_there_can_be_files_are_refused(self):
+        done = self.check(125, "work", "--queue", "jobs", "--concurrency", "300", "--", "true",
+                          **self.limited(256, 512))
+        self.assertIn("300 commands at a time need 1900 open files", done.stderr)
+        self.assertIn("Try: --concurrency 68 or less", done.stderr)
+
     @unittest.skipIf(SANITIZED, "a sanitizer needs descriptors for every exception")
     def test_without_descriptors_tasks_go_back_at_no_cost(self):
         task = self.add("{}", "--max-attempts", "1")
