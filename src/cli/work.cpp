@@ -164,7 +164,7 @@ int do_tasks(CommandLine& line, WorkOptions const& options) {
     handle_all(worker, options, jobs);
     worker.on_late([](LateFinish const& late) {
       talk_of_trouble("task " + late.id.text() +
-                      " ended too late: it was given to another, and this end does not count");
+                      " ended too late: its claim had ended, so this end does not count");
     });
     status = jobs.run(worker);
   }
