@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace holt::cli {
 
@@ -25,6 +26,17 @@ void StoreOptions::declare(CommandLine& line) {
 void StoreOptions::declare_store(CommandLine& line) {
   line.setting("--store", "URL", url_, "where the leases are kept; or @FILE, or - for stdin",
                CommandLine::Scope::shared);
+}
+
+std::vector<std::string> StoreOptions::environment() const {
+  std::vector<std::string> environment;
+  auto const pass_on = [&](char const* variable, std::optional<Setting> const& setting) {
+    bool const known = !setting || setting->origin.kind != Origin::Kind::flag;
+    if (!known && setting->value != "-") environment.push_back(variable + ('=' + setting->value));
+  };
+  pass_on("HOLT_STORE", url_);
+  pass_on("HOLT_INSTANCE", instance_);
+  return environment;
 }
 
 OpenOptions StoreOptions::options() const {

@@ -116,6 +116,7 @@ struct WorkOptions {
   [[nodiscard]] TaskWork work() const {
     TaskWork work;
     work.command = command;
+    work.environment = store.environment();
     work.places = concurrency.value_or(usually_at_a_time);
     work.grace = grace.value_or(std::min(milliseconds(5'000), time_to_live() / 6));
     work.patience = patience.value_or(milliseconds(10'000));

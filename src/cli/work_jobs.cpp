@@ -12,8 +12,10 @@
 
 #include <sys/eventfd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <exception>
+#include <iterator>
 #include <stdexcept>
 #include <stop_token>
 #include <string>
@@ -196,6 +198,7 @@ void WorkJobs::start(std::shared_ptr<Attempt> const& attempt) {
   ErrandCommand command;
   command.words = work_.command;
   command.environment = environment_of(attempt->job);
+  std::ranges::copy(work_.environment, std::back_inserter(command.environment));
   command.input = attempt->streams.input();
   command.output = attempt->streams.output();
   command.errors = attempt->streams.errors();

@@ -40,8 +40,9 @@ namespace holt::cli {
 
 /// What is run, and how.
 struct TaskWork {
-  std::vector<std::string> command;  ///< at least one word
-  std::size_t places = 1000;         ///< the watchdog's
+  std::vector<std::string> command;      ///< at least one word
+  std::vector<std::string> environment;  ///< NAME=value, beside what the task says
+  std::size_t places = 1000;             ///< the watchdog's
   std::chrono::milliseconds grace{};
   std::chrono::milliseconds patience{};
   std::chrono::milliseconds again_after{};  ///< of exit code 75

@@ -162,6 +162,15 @@ class SqliteTest(Works, QueueCase):
         self.end(worker)
         self.assertEqual(self.task(other)["state"], "pending")
 
+    def test_the_command_adds_to_the_same_store(self):
+        store = f"sqlite:{self.folder}/other.db"
+        self.check(0, "--store", store, "queue", "add", "--instance", "mine", "jobs", "--kind", "a")
+        worker = self.shell_worker(f'{BINARY} queue add next --kind b', "--store", store,
+                                   "--instance", "mine")
+        listed = ["queue", "list", "next", "--store", store, "--instance", "mine", "-o", "name"]
+        self.wait_for(lambda: self.check(0, *listed).stdout, "a task of the command's")
+        self.end(worker)
+
     def test_term_lets_commands_finish(self):
         task = self.add()
         go = self.folder / "go"
