@@ -94,6 +94,8 @@ class Errands {
   void reap();
 
   [[nodiscard]] bool empty() const noexcept { return running_.empty(); }
+  /// How many run.
+  [[nodiscard]] std::size_t count() const noexcept { return running_.size(); }
 
   /// Sleeps until something happens, `until` at the latest. What it was, the checks find out.
   void wait(Instant until = Instant::max());

@@ -9,6 +9,8 @@
 #include "cli/flag.hpp"
 #include "cli/interruptible.hpp"
 #include "cli/open_files.hpp"
+#include "cli/program.hpp"
+#include "cli/refusal.hpp"
 #include "cli/signals.hpp"
 #include "cli/store.hpp"
 #include "cli/stream.hpp"
@@ -102,6 +104,11 @@ struct WorkOptions {
     constexpr char const* right = "holt work --queue QUEUE -- COMMAND";
     if (!queue) throw UsageError("--queue is missing: whose tasks should be done?", right);
     if (command.empty()) throw UsageError("the command to run is missing", right);
+    auto const chosen = chosen_kinds();
+    if (std::ranges::find(chosen, "") != chosen.end()) {
+      throw UsageError("--kind " + in_quotes(*kinds) + " has an empty kind in it",
+                       "--kind welcome,reminder, or leave it out to do all kinds");
+    }
     if (concurrency && (*concurrency < 1 || *concurrency > most_at_a_time)) {
       throw UsageError("--concurrency: use 1 to 1000");
     }
@@ -109,6 +116,19 @@ struct WorkOptions {
       throw UsageError("--grace " + format_duration(*grace) + " is more than a third of the ttl, " +
                        format_duration(time_to_live()) + "; shorten it or lengthen --ttl");
     }
+  }
+
+  /// Without the spaces around them; none: all.
+  [[nodiscard]] std::vector<std::string> chosen_kinds() const {
+    std::vector<std::string> chosen;
+    for (std::size_t at = 0; kinds && at <= kinds->size();) {
+      auto const end = std::min(kinds->find(',', at), kinds->size());
+      auto const first = std::min(kinds->find_first_not_of(' ', at), end);
+      auto const last = kinds->find_last_not_of(' ', end - 1) + 1;
+      chosen.push_back(first < end ? kinds->substr(first, last - first) : std::string());
+      at = end + 1;
+    }
+    return chosen;
   }
 
   [[nodiscard]] milliseconds time_to_live() const { return ttl ? *ttl : usual_ttl(); }
@@ -140,12 +160,7 @@ struct WorkOptions {
 void handle_all(Worker& worker, WorkOptions const& options, WorkJobs& jobs) {
   auto const handler = [&jobs](Job& job) { jobs.attempt(job); };
   if (!options.kinds) return worker.handle_others(handler);
-  auto const& kinds = *options.kinds;
-  for (std::size_t at = 0; at <= kinds.size();) {
-    auto const end = std::min(kinds.find(',', at), kinds.size());
-    worker.handle(kinds.substr(at, end - at), handler);
-    at = end + 1;
-  }
+  for (auto const& kind : options.chosen_kinds()) worker.handle(kind, handler);
 }
 
 int do_tasks(CommandLine& line, WorkOptions const& options) {
@@ -158,11 +173,11 @@ int do_tasks(CommandLine& line, WorkOptions const& options) {
   auto holt = options.store.open();
   blocked.emplace(ending_signals());
   auto worker = holt.worker(options.worker());
-  line.doing = "run " + in_quotes(options.command.front());
   int status = 0;
   {
     WorkJobs jobs(watchdog, std::move(work), blocked->before());
     handle_all(worker, options, jobs);
+    line.doing = "run " + in_quotes(options.command.front());
     worker.on_late([](LateFinish const& late) {
       talk_of_trouble("task " + late.id.text() +
                       " ended too late: its claim had ended, so this end does not count");
@@ -180,6 +195,9 @@ int work(CommandLine& line) {
   if (!options.concurrency) options.concurrency = usual_concurrency();
   options.check();
   line.doing = "work on queue " + in_quotes(*options.queue);
+  if (auto const missing = look_up_program(options.command.front()); missing != 0) {
+    return refuse_to_start(options.command.front(), missing);
+  }
   return do_tasks(line, options);
 }
 
@@ -195,9 +213,9 @@ constinit Command const work_command{
         "  holt work --queue video --ttl 1m --patience 30m -- ./encode.sh\n",
     .details =
         "The command reads the task's payload from its standard input, and finds HOLT_TASK_ID,\n"
-        "_QUEUE, _KIND, _PRIORITY, _ATTEMPT, _MAX_ATTEMPTS, _METADATA and _DEADLINE (in seconds\n"
-        "since 1970, empty without a timeout) in its environment, and HOLT_FENCE, a number above\n"
-        "that of every attempt before: a resource that refuses lower ones is safe.\n"
+        "_QUEUE, _KIND, _PRIORITY, _ATTEMPT, _MAX_ATTEMPTS, _METADATA and _DEADLINE (in whole\n"
+        "seconds since 1970, empty without a timeout) in its environment, and HOLT_FENCE,\n"
+        "a number above that of every attempt before: a resource that refuses lower ones is safe.\n"
         "\n"
         "Exit code 0 completes the task, with standard output as its result (1 MiB at most).\n"
         "65: it is dead at once, for trying again cannot help. 75: it is tried again at no cost,\n"

@@ -39,11 +39,12 @@ constexpr char const* told_to_stop = "holt work was told to stop";
 
 std::string title_of(Task const& task) { return "task " + task.id.text(); }
 
-/// The end of an attempt by its timeout, in seconds since 1970; empty: it has none.
+/// The end of an attempt by its timeout, in whole seconds since 1970; empty: it has none. Rounded
+/// up: a shell cannot count fractions, and a short timeout would else be over before it began.
 std::string deadline_of(Task const& task) {
   if (task.timeout == milliseconds(0)) return {};
   auto const end = std::chrono::system_clock::now() + task.timeout;
-  return std::to_string(std::chrono::system_clock::to_time_t(end));
+  return std::to_string(std::chrono::ceil<std::chrono::seconds>(end.time_since_epoch()).count());
 }
 
 std::vector<std::string> environment_of(Job const& job) {
@@ -227,11 +228,20 @@ void WorkJobs::not_started(Attempt& attempt, int error) {
 void WorkJobs::handle(int signal) {
   if (!stopping_) {
     stop_signal_ = signal;
+    say_what_we_wait_for();
     return stop();
   }
   if (signal == SIGHUP) return;
   errands_.kill_all();
   end_by_signal(signal);
+}
+
+void WorkJobs::say_what_we_wait_for() const {
+  auto const count = errands_.count();
+  if (count == 0) return;
+  auto const commands = count == 1 ? "the command" : std::to_string(count) + " commands";
+  talk("waiting " + format_duration(work_.patience) + " at most for " + commands +
+       "; once more to kill " + (count == 1 ? "it" : "them"));
 }
 
 /// The worker waits for the commands, longer than they get.

@@ -79,6 +79,7 @@ class WorkJobs {
   [[nodiscard]] bool is_of_stopping(CommandExit const& exit) const;
   void handle(int signal);
   void stop();
+  void say_what_we_wait_for() const;
   void close() noexcept;
   [[nodiscard]] bool is_over() const { return stopped_ && errands_.empty(); }
 

@@ -41,6 +41,15 @@ class Works:
     def content(self, *options):
         return self.shell_worker(CONTENT.format(folder=self.folder), *FAST, *options)
 
+    def wait_for_line(self, worker, what: str) -> str:
+        """What it says up to the line with this text."""
+        said = ""
+        for line in worker.stderr:
+            said += line
+            if what in line:
+                return said
+        self.fail(said)
+
     def end(self, worker, how: int = signal.SIGTERM) -> str:
         worker.send_signal(how)
         return self.finish(worker, 0)[1]
@@ -123,6 +132,8 @@ class Works:
         self.assertEqual(found["result"], "gone\n")
         first.send_signal(signal.SIGCONT)
         self.end(second)
+        said = self.wait_for_line(first, "its claim had ended, so this end does not count")
+        self.assertRegex(said, rf"late .*reason=\"task {task[5:]}: |task {task} ended too late: ")
         self.end(first)
         self.assertEqual(self.task(task)["result"], "gone\n")
 
@@ -156,7 +167,7 @@ class SqliteTest(Works, QueueCase):
     def test_only_kinds_that_were_asked_for(self):
         other = self.add(kind="other")
         tasks = [self.add(kind=kind) for kind in ("one", "two")]
-        worker = self.shell_worker("exit 0", "--kind", "one,two")
+        worker = self.shell_worker("exit 0", "--kind", "one, two")
         for task in tasks:
             self.wait_for_state(task, "completed")
         self.end(worker)
@@ -171,6 +182,12 @@ class SqliteTest(Works, QueueCase):
         self.wait_for(lambda: self.check(0, *listed).stdout, "a task of the command's")
         self.end(worker)
 
+    def test_a_deadline_does_not_lie_in_the_past(self):
+        task = self.add("{}", "--timeout", "900ms")
+        worker = self.shell_worker("echo $((HOLT_TASK_DEADLINE * 1000 - $(date +%s%3N)))")
+        self.assertGreater(int(self.wait_for_state(task, "completed")["result"]), 0)
+        self.end(worker)
+
     def test_term_lets_commands_finish(self):
         task = self.add()
         go = self.folder / "go"
@@ -180,6 +197,8 @@ class SqliteTest(Works, QueueCase):
         self.pids(1)
         waiting = self.add()
         worker.send_signal(signal.SIGTERM)
+        self.assertEqual(worker.stderr.readline(),
+                         "holt: waiting 1m at most for the command; once more to kill it\n")
         go.touch()
         self.finish(worker, 0)
         self.assertEqual(self.task(task)["result"], "fine\n")
@@ -308,7 +327,10 @@ class SqliteTest(Works, QueueCase):
             (["--", "true"], "--queue is missing"),
             (["--queue", "jobs", "--concurrency", "0", "--", "true"], "use 1 to 1000"),
             (["--queue", "no queue", "--", "true"], "queue"),
-            (["--queue", "jobs", "--kind", "", "--", "true"], "kind"),
+            (["--queue", "jobs", "--kind", "", "--", "true"], "has an empty kind in it"),
+            (["--queue", "jobs", "--kind", "a,,b", "--", "true"], "has an empty kind in it"),
+            (["--queue", "jobs", "--kind", ",".join(map(str, range(33))), "--", "true"],
+             'cannot work on queue "jobs": a worker handles at most 32 kinds'),
             (["--queue", "jobs", "--ttl", "10ms", "--", "true"], "ttl"),
             (["--queue", "jobs", "--grace", "5s", "--", "true"], "more than a third"),
         ]:
