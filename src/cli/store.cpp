@@ -19,12 +19,12 @@ namespace holt::cli {
 
 void StoreOptions::declare(CommandLine& line) {
   declare_store(line);
-  line.setting("--instance", "INSTANCE", instance_, "whose leases (\"default\")",
+  line.setting("--instance", "INSTANCE", instance_, "whose leases and tasks (\"default\")",
                CommandLine::Scope::shared);
 }
 
 void StoreOptions::declare_store(CommandLine& line) {
-  line.setting("--store", "URL", url_, "where the leases are kept; or @FILE, or - for stdin",
+  line.setting("--store", "URL", url_, "where leases and tasks are kept; or @FILE, or - for stdin",
                CommandLine::Scope::shared);
 }
 

@@ -94,7 +94,7 @@ struct WorkOptions {
     line.duration("--backoff", backoff, "longest wait after the first failure; doubles (1s)");
     line.duration("--longest-backoff", longest_backoff, "and never above this (1h)");
     line.duration("--again-after", again_after, "wait after exit code 75 (5s)");
-    line.duration("--patience", patience, "how long commands may go on after TERM or INT (10s)");
+    line.duration("--patience", patience, "how long commands may go on when it is stopped (10s)");
     line.duration("--grace", grace, "time between TERM and KILL (5s or a sixth of the ttl)");
     store.declare(line);
     line.command_words(command);
@@ -226,9 +226,18 @@ constinit Command const work_command{
         "No shell is involved, and each command is a process group of its own. It gets TERM, and\n"
         "KILL before anybody else can have the task: when the claim cannot be renewed, when the\n"
         "task is cancelled or takes longer than its timeout; a watchdog process does the same\n"
-        "when holt itself is stopped or killed. INT and TERM claim nothing more, let commands go\n"
-        "on for --patience, end the others at no cost to their tasks, and end it; a second one\n"
-        "kills them.\n",
+        "when holt itself is stopped or killed. The exit code of a command that was ended does\n"
+        "not count.\n"
+        "\n"
+        "INT, TERM, HUP and QUIT claim nothing more, let commands go on for --patience, end the\n"
+        "others at no cost to their tasks, and end it; a second INT, TERM or QUIT kills them:\n"
+        "exit code 130, 143 or 131. A passing reason for which a command cannot be started costs\n"
+        "its task nothing.\n"
+        "\n"
+        "Without --concurrency, --ttl and --poll, and their variables HOLT_WORK_CONCURRENCY, _TTL\n"
+        "and _POLL, those of programs with workers are heeded: HOLT_QUEUE_WORKERS,\n"
+        "HOLT_QUEUE_LOCK_DURATION and HOLT_QUEUE_POLL_INTERVAL. With --store and --instance the\n"
+        "command finds HOLT_STORE and HOLT_INSTANCE in its environment.\n",
     .run = &work,
     .runs_child = true,
     .runs_many = true,

@@ -8,6 +8,7 @@ import pathlib
 import resource
 import shutil
 import signal
+import time
 import unittest
 
 from holt_case import BINARY, SANITIZED, is_alive
@@ -172,6 +173,28 @@ class SqliteTest(Works, QueueCase):
             self.wait_for_state(task, "completed")
         self.end(worker)
         self.assertEqual(self.task(other)["state"], "pending")
+
+    def test_variables_that_programs_with_workers_heed_too(self):
+        self.env |= {"HOLT_QUEUE_WORKERS": "2", "HOLT_QUEUE_LOCK_DURATION": "1m30s",
+                     "HOLT_QUEUE_POLL_INTERVAL": "20ms"}
+        tasks = [self.add() for _ in range(3)]
+        worker = self.shell_worker(STAY.format(folder=self.folder), "--patience", "0s")
+        self.pids(2)
+        states = {self.task(task)["state"] for task in tasks}
+        self.assertEqual(states, {"running", "pending"})
+        left = [found["expires_in_ms"] for task in tasks
+                if (found := self.task(task))["state"] == "running"]
+        self.assertEqual(len(left), 2)
+        self.assertTrue(all(30_000 < ms <= 90_000 for ms in left), left)
+        self.end(worker)
+        for name, value in (("WORKERS", "0"), ("LOCK_DURATION", "10"), ("POLL_INTERVAL", "2h")):
+            done = self.check(125, "work", "--queue", "jobs", "--", "true",
+                              env={f"HOLT_QUEUE_{name}": value})
+            self.assertIn(f"HOLT_QUEUE_{name}={value}", done.stderr)
+        more = self.worker("true", env={"HOLT_WORK_CONCURRENCY": "3", "HOLT_QUEUE_WORKERS": "0"})
+        for task in tasks:
+            self.wait_for_state(task, "completed")
+        self.end(more)
 
     def test_the_command_adds_to_the_same_store(self):
         store = f"sqlite:{self.folder}/other.db"
