@@ -5,6 +5,7 @@
 #include <holt/capabilities.hpp>
 #include <holt/clock.hpp>
 #include <holt/diagnosis.hpp>
+#include <holt/duration.hpp>
 #include <holt/election.hpp>
 #include <holt/error.hpp>
 #include <holt/fence.hpp>

@@ -135,7 +135,8 @@ class RejectTask : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Thrown by a handler: try again after `delay`, at no cost; the hundredth time costs an attempt.
+/// Thrown by a handler: try again after `delay`, at no cost; from the 101st time on that is a
+/// failed attempt.
 class TryAgain : public std::runtime_error {
  public:
   TryAgain(std::string const& why, std::chrono::milliseconds after)

@@ -54,6 +54,7 @@ int become_command(ChildSetup const& setup, Watchdog& watchdog, char** words, ch
   if (setup.input >= 0 && ::dup2(setup.input, STDIN_FILENO) < 0) return errno;
   if (setup.output >= 0 && ::dup2(setup.output, STDOUT_FILENO) < 0) return errno;
   if (setup.errors >= 0 && ::dup2(setup.errors, STDERR_FILENO) < 0) return errno;
+  if (setup.open_files != nullptr) ::setrlimit(RLIMIT_NOFILE, setup.open_files);
   ::sigaction(SIGCHLD, &setup.on_child, nullptr);
   ::sigprocmask(SIG_SETMASK, &setup.mask, nullptr);
   ::execvpe(words[0], words, environment);

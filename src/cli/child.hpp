@@ -5,6 +5,7 @@
 #include "cli/watchdog.hpp"
 
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include <cstddef>
@@ -22,6 +23,7 @@ struct ChildSetup {
   int input = -1;                               ///< its standard input; -1: ours
   int output = -1;                              ///< its standard output; -1: ours
   int errors = -1;                              ///< its standard error; -1: ours
+  rlimit const* open_files = nullptr;           ///< how many it may have open; null: as we may
   std::size_t place = 0;                        ///< with the watchdog
 };
 

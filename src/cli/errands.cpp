@@ -23,13 +23,24 @@
 namespace holt::cli {
 namespace {
 
+using std::chrono_literals::operator""ms;
 using std::chrono_literals::operator""s;
+
+/// timeout(1) tells its command, and at once its command's group: a person takes longer.
+constexpr auto one_request = 200ms;
 
 /// Not those that stop us: whoever stops us stops all of it, and the watchdog sees to the rest.
 sigset_t awaited_signals() noexcept {
   auto set = ending_signals();
   for (int const signal : {SIGCHLD, SIGHUP, SIGPIPE}) ::sigaddset(&set, signal);
   return set;
+}
+
+/// As long as nobody has reaped it.
+bool has_ended(pid_t pid, siginfo_t& info) noexcept {
+  // WNOWAIT: not reaped before the watchdog knows.
+  return ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+         info.si_pid == pid;
 }
 
 }  // namespace
@@ -94,6 +105,7 @@ int Errands::start(std::unique_ptr<Errand> errand, ErrandCommand const& command)
                          .input = command.input < 0 ? no_input_.get() : command.input,
                          .output = command.output,
                          .errors = command.errors,
+                         .open_files = command.open_files ? &*command.open_files : nullptr,
                          .place = running.place};
   auto const started = start_child(setup, watchdog_);
   if (started.error != 0) {
@@ -136,7 +148,10 @@ void Errands::check(Running& running, Instant now) {
   }
 }
 
+/// One that has just ended by itself was not ended by us, and its exit code counts.
 void Errands::end(Running& running, Instant kill_at, std::string why) {
+  siginfo_t info{};
+  if (has_ended(running.pid, info)) return;
   running.ending = true;
   running.kill_at = kill_at;
   running.why = std::move(why);
@@ -159,17 +174,13 @@ void Errands::kill_all() noexcept {
 void Errands::reap() {
   for (auto running = running_.begin(); running != running_.end();) {
     siginfo_t info{};
-    auto const pid = static_cast<id_t>(running->pid);
-    // WNOWAIT: not reaped before the watchdog knows.
-    bool const gone = ::waitid(P_PID, pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
-                      info.si_pid == running->pid;
-    if (!gone) {
+    if (!has_ended(running->pid, info)) {
       ++running;
       continue;
     }
     if (running->ending) ::kill(-running->pid, SIGKILL);  // what the command has left behind
     watchdog_.stand_down(running->place);
-    ::waitid(P_PID, pid, &info, WEXITED);
+    ::waitid(P_PID, static_cast<id_t>(running->pid), &info, WEXITED);
     running->on_stop.reset();
     free_places_.push_back(running->place);
     running->errand->finish(exit_of(*running, info));
@@ -213,9 +224,19 @@ std::optional<signalfd_siginfo> Errands::next_signal() {
   signalfd_siginfo info{};
   while (::read(signals_.get(), &info, sizeof info) == sizeof info) {
     auto const signal = static_cast<int>(info.ssi_signo);
-    if (signal != SIGCHLD && signal != SIGPIPE) return info;
+    if (signal != SIGCHLD && signal != SIGPIPE && !is_echo(signal)) return info;
   }
   return std::nullopt;
+}
+
+/// Each HUP counts: it may ask for something that has changed since the one before.
+bool Errands::is_echo(int signal) noexcept {
+  if (signal == SIGHUP) return false;
+  auto const now = BootClock::now();
+  if (signal == last_signal_ && now < last_signal_at_ + one_request) return true;
+  last_signal_ = signal;
+  last_signal_at_ = now;
+  return false;
 }
 
 }  // namespace holt::cli

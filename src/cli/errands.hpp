@@ -16,6 +16,7 @@
 #include <holt/clock.hpp>
 
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/types.h>
 
@@ -35,7 +36,7 @@ namespace holt::cli {
 struct CommandExit {
   int code = 0;             ///< its exit code; -1: it died of `signal`
   int signal = 0;           ///< 0: of none
-  bool ended = false;       ///< we made it end,
+  bool ended = false;       ///< we made it end, and its code says nothing,
   std::string why;          ///< for this reason; empty: not worth a word
   bool unattended = false;  ///< the watchdog killed it, for we could not act
 
@@ -65,6 +66,7 @@ struct ErrandCommand {
   int output = -1;  ///< -1: ours
   int errors = -1;  ///< -1: ours
   std::optional<std::chrono::milliseconds> timeout;
+  std::optional<rlimit> open_files;  ///< nothing: as many as we may have
 };
 
 class Errands {
@@ -92,12 +94,15 @@ class Errands {
   void reap();
 
   [[nodiscard]] bool empty() const noexcept { return running_.empty(); }
+  /// How many run.
+  [[nodiscard]] std::size_t count() const noexcept { return running_.size(); }
 
   /// Sleeps until something happens, `until` at the latest. What it was, the checks find out.
   void wait(Instant until = Instant::max());
   /// Makes wait() return, from any thread: an eventfd.
   [[nodiscard]] int wake() const noexcept { return wake_.get(); }
-  /// A signal that asks for something, if one has come: HUP, INT, QUIT, TERM.
+  /// A signal that asks for something, if one has come: HUP, INT, QUIT, TERM. The same one twice
+  /// within a fifth of a second, but for HUP, is one request.
   [[nodiscard]] std::optional<signalfd_siginfo> next_signal();
 
  private:
@@ -122,6 +127,7 @@ class Errands {
   void check(Running& running, Instant now);
   void end(Running& running, Instant kill_at, std::string why);
   [[nodiscard]] Instant next_check() const;
+  [[nodiscard]] bool is_echo(int signal) noexcept;
   [[nodiscard]] CommandExit exit_of(Running const& running, siginfo_t const& info) const;
 
   Watchdog& watchdog_;
@@ -134,6 +140,8 @@ class Errands {
   BootTimer timer_;
   std::list<Running> running_;
   std::vector<std::size_t> free_places_;
+  int last_signal_ = 0;
+  Instant last_signal_at_;
 };
 
 /// True for an errno of start() that another errand, or another moment, may not meet.

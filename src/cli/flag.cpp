@@ -28,6 +28,14 @@ std::string joined(Command const& command, Flag const& flag, char between) {
   return text.append(flag.long_name().substr(2));
 }
 
+std::string no_count(std::string_view value) {
+  bool const negative = value.starts_with('-');
+  auto const digits = value.substr(negative ? 1 : 0);
+  bool const whole = !digits.empty() && digits.find_first_not_of("0123456789") == digits.npos;
+  if (!whole) return in_quotes(value) + " is no whole number; write it as 1000";
+  return in_quotes(value) + (negative ? " is negative" : " is too large");
+}
+
 std::optional<bool> parse_bool(std::string_view text) {
   if (text == "true" || text == "1" || text == "yes") return true;
   if (text == "false" || text == "0" || text == "no") return false;
@@ -44,9 +52,7 @@ std::string complaint_about(Flag const& flag, std::string_view value) {
     auto const parsed = parse_duration(value);
     if (!parsed) return parsed.error();
   }
-  if (flag.placeholder == "COUNT" && !parse_count(value)) {
-    return in_quotes(value) + " is no whole number; write it as 1000";
-  }
+  if (flag.placeholder == "COUNT" && !parse_count(value)) return no_count(value);
   bool const is_choice = std::ranges::find(flag.choices, value) != flag.choices.end();
   return flag.choices.empty() || is_choice ? std::string() : no_choice(value, flag.choices);
 }

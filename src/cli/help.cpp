@@ -31,10 +31,11 @@ constexpr std::string_view top_examples =
 
 constexpr std::string_view top_settings =
     "Options that mean the same in every command that has them:\n"
-    "  --store URL           where the leases are kept; without it a file of yours,\n"
+    "  --store URL           where leases and tasks are kept; without it a file of yours,\n"
     "                        $XDG_STATE_HOME/holt/holt.db. @FILE or - (stdin) for a URL that\n"
     "                        carries a password\n"
-    "  --instance INSTANCE   whose leases: instances do not see each other (\"default\")\n"
+    "  --instance INSTANCE   whose leases and tasks; instances do not see each other\n"
+    "                        (\"default\")\n"
     "  --color WHEN          auto, always or never; auto is on a terminal, and heeds NO_COLOR\n"
     "                        and CLICOLOR_FORCE\n"
     "  --progress FORM       what it waits for, on stderr: auto, plain, quiet or json; auto is a\n"
@@ -55,7 +56,7 @@ constexpr std::string_view top_settings =
     "  HOLT_SYSTEM_CONFIG    the system's file, instead of /etc/holt/config.toml\n"
     "  HOLT_ENGINE_PATH      folders of engine modules, with : between them, instead of\n"
     "                        lib/holt/engines beside holt\n"
-    "  HOLT_QUEUE_WORKERS    of programs with workers of a queue: handlers at a time (5)\n"
+    "  HOLT_QUEUE_WORKERS    of holt work and programs with workers: how many tasks at a time (5)\n"
     "  HOLT_QUEUE_LOCK_DURATION  how long a claim outlives its worker (10s)\n"
     "  HOLT_QUEUE_POLL_INTERVAL  how often one looks that cannot be woken (1s)\n";
 

@@ -66,8 +66,9 @@ bool input_waits() noexcept {
 }  // namespace
 
 std::string payload_of(std::string const& text) {
-  bool const is_file = text.starts_with('@');
-  auto payload = is_file ? content_of(text.substr(1)) : text;
+  bool const is_quoted = text.starts_with("@@");
+  bool const is_file = text.starts_with('@') && !is_quoted;
+  auto payload = is_file ? content_of(text.substr(1)) : text.substr(is_quoted ? 1 : 0);
   if (payload.size() > task_limits::payload_bytes) {
     refuse_size(is_file ? "the payload in " + in_quotes(text.substr(1)) : "the payload");
   }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Payloads of tasks as --payload names them: the text itself, @FILE, or - for one per line of
-// standard input. Any bytes are allowed; JSON is a convention that nobody checks.
+// Payloads of tasks as --payload names them: the text itself, with another @ before it if it begins
+// with one, @FILE, or - for one per line of standard input. Any bytes are allowed; JSON is a
+// convention that nobody checks.
 
 #include <cstddef>
 #include <string>

@@ -51,7 +51,8 @@ struct AddOptions {
   void declare(CommandLine& line) {
     line.word("QUEUE", queue);
     line.value("--kind", "KIND", kind, "what is to be done: workers choose by it");
-    line.value("--payload", "PAYLOAD", payload, "text, @FILE, or -: one task per line of stdin");
+    line.value("--payload", "PAYLOAD", payload,
+               "text (@@ for a first @), @FILE, or -: one task per line of stdin");
     line.count("--priority", priority, "1 is the most urgent, 10 the least (5)");
     line.duration("--delay", delay, "does not run before it has passed");
     line.count("--max-attempts", max_attempts, "dead after so many failures (3; 1 to 100)");
@@ -78,6 +79,13 @@ struct AddOptions {
     }
     if (!unique && (unique_while || unique_for)) {
       throw UsageError("--unique-while and --unique-for need --unique KEY");
+    }
+    if (unique && unique->empty()) {
+      throw UsageError("--unique is empty, which would be no key at all",
+                       "1 to 512 bytes, or leave --unique out");
+    }
+    if (unique_for && *unique_for == milliseconds(0)) {
+      throw UsageError("--unique-for 0s is no period", "--unique-for 20h, or leave it out");
     }
     bool const period = unique_while == scopes[2];
     if (period && !unique_for) throw UsageError("--unique-while period needs --unique-for");
@@ -188,8 +196,10 @@ constinit Command const queue_add_command{
     .details =
         "Prints the task's id, one per line. It is stored when its id is printed. A payload is\n"
         "any bytes, at most 1 MiB, and none if not given; JSON is a convention, and nobody checks\n"
-        "it. With --payload - every line of standard input that is not empty is a task; thousands\n"
-        "are added at a time, all of these or none, and a failure says how many were before.\n"
+        "it. One that begins with @ is given with another @ before it. With --payload - every "
+        "line\n"
+        "of standard input that is not empty is a task; thousands are added at a time, all of\n"
+        "these or none, and a failure says how many were before.\n"
         "\n"
         "With --unique nothing is added while a task with that key is there, and that one's id is\n"
         "printed: while it waits or runs, with --unique-while waiting only until it is started,\n"

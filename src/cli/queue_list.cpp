@@ -44,6 +44,10 @@ struct ListOptions {
     line.count("--limit", limit, "at most so many (default: all)");
   }
 
+  void check() const {
+    if (limit == 0U) throw UsageError("--limit 0 would list nothing", "--limit 1, or more");
+  }
+
   [[nodiscard]] std::optional<TaskState> wanted_state() const {
     if (!state) return std::nullopt;
     return static_cast<TaskState>(std::ranges::find(states, *state) - states.begin());
@@ -89,6 +93,7 @@ int queue_list(CommandLine& line) {
   store.declare(line);
   output.declare(line);
   if (!line.parse()) return number(ExitCode::ok);
+  options.check();
   auto const form = output.form();
   line.doing = "list the tasks of queue " + in_quotes(options.queue);
   auto holt = store.open();

@@ -13,18 +13,30 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace holt::cli {
 
 void StoreOptions::declare(CommandLine& line) {
   declare_store(line);
-  line.setting("--instance", "INSTANCE", instance_, "whose leases (\"default\")",
+  line.setting("--instance", "INSTANCE", instance_, "whose leases and tasks (\"default\")",
                CommandLine::Scope::shared);
 }
 
 void StoreOptions::declare_store(CommandLine& line) {
-  line.setting("--store", "URL", url_, "where the leases are kept; or @FILE, or - for stdin",
+  line.setting("--store", "URL", url_, "where leases and tasks are kept; or @FILE, or - for stdin",
                CommandLine::Scope::shared);
+}
+
+std::vector<std::string> StoreOptions::environment() const {
+  std::vector<std::string> environment;
+  auto const pass_on = [&](char const* variable, std::optional<Setting> const& setting) {
+    bool const known = !setting || setting->origin.kind != Origin::Kind::flag;
+    if (!known && setting->value != "-") environment.push_back(variable + ('=' + setting->value));
+  };
+  pass_on("HOLT_STORE", url_);
+  pass_on("HOLT_INSTANCE", instance_);
+  return environment;
 }
 
 OpenOptions StoreOptions::options() const {

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace holt::cli {
 
@@ -19,6 +20,11 @@ class StoreOptions {
 
   /// Only the store, for commands that are about all instances.
   void declare_store(CommandLine& line);
+
+  /// What a command of ours must find in its environment, NAME=value each, to mean the same store
+  /// and instance: what was set elsewhere than by flags it finds where we did. A store on standard
+  /// input is not passed on, for it was not to be seen.
+  [[nodiscard]] std::vector<std::string> environment() const;
 
   /// Opens the store, with lease events going to the log. Throws as holt::open() does, and
   /// UsageError for a log setting that is no setting. Standard input is read if --store says so:

@@ -6,7 +6,11 @@
 #include "cli/duration.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/failure.hpp"
+#include "cli/flag.hpp"
 #include "cli/interruptible.hpp"
+#include "cli/open_files.hpp"
+#include "cli/program.hpp"
+#include "cli/refusal.hpp"
 #include "cli/signals.hpp"
 #include "cli/store.hpp"
 #include "cli/stream.hpp"
@@ -32,6 +36,10 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::uint64_t most_at_a_time = 1000;
+constexpr std::uint64_t usually_at_a_time = 5;
+/// Each command's streams, and what the store, the watchdog and the user's shell may need.
+constexpr std::uint64_t files_of_a_command = 6;
+constexpr std::uint64_t other_files = 100;
 
 /// What the library takes when nothing is said here; a value that is none, it refuses.
 milliseconds usual_ttl() {
@@ -39,6 +47,26 @@ milliseconds usual_ttl() {
     if (auto const said = parse_duration(variable)) return *said;
   }
   return milliseconds(10'000);
+}
+
+/// The same of concurrency; nothing: the library is to refuse what is set.
+std::optional<std::uint64_t> usual_concurrency() {
+  auto const* const variable = std::getenv("HOLT_QUEUE_WORKERS");
+  if (variable == nullptr || *variable == '\0') return usually_at_a_time;
+  auto const said = parse_count(variable);
+  bool const possible = said && *said >= 1 && *said <= most_at_a_time;
+  return possible ? said : std::nullopt;
+}
+
+void check_open_files(std::uint64_t commands) {
+  auto const most = open_files_limit();
+  auto const needed = commands * files_of_a_command + other_files;
+  if (needed <= most) return;
+  auto const fit = most < other_files ? 1 : (most - other_files) / files_of_a_command;
+  throw UsageError(std::to_string(commands) + " commands at a time need " + std::to_string(needed) +
+                       " open files, and no more than " + std::to_string(most) + " are allowed",
+                   "--concurrency " + std::to_string(std::max<std::uint64_t>(fit, 1)) +
+                       " or less, or raise the limit (ulimit -Hn, or LimitNOFILE of systemd)");
 }
 
 struct WorkOptions {
@@ -66,7 +94,7 @@ struct WorkOptions {
     line.duration("--backoff", backoff, "longest wait after the first failure; doubles (1s)");
     line.duration("--longest-backoff", longest_backoff, "and never above this (1h)");
     line.duration("--again-after", again_after, "wait after exit code 75 (5s)");
-    line.duration("--patience", patience, "how long commands may go on after TERM or INT (10s)");
+    line.duration("--patience", patience, "how long commands may go on when it is stopped (10s)");
     line.duration("--grace", grace, "time between TERM and KILL (5s or a sixth of the ttl)");
     store.declare(line);
     line.command_words(command);
@@ -76,6 +104,11 @@ struct WorkOptions {
     constexpr char const* right = "holt work --queue QUEUE -- COMMAND";
     if (!queue) throw UsageError("--queue is missing: whose tasks should be done?", right);
     if (command.empty()) throw UsageError("the command to run is missing", right);
+    auto const chosen = chosen_kinds();
+    if (std::ranges::find(chosen, "") != chosen.end()) {
+      throw UsageError("--kind " + in_quotes(*kinds) + " has an empty kind in it",
+                       "--kind welcome,reminder, or leave it out to do all kinds");
+    }
     if (concurrency && (*concurrency < 1 || *concurrency > most_at_a_time)) {
       throw UsageError("--concurrency: use 1 to 1000");
     }
@@ -85,12 +118,26 @@ struct WorkOptions {
     }
   }
 
+  /// Without the spaces around them; none: all.
+  [[nodiscard]] std::vector<std::string> chosen_kinds() const {
+    std::vector<std::string> chosen;
+    for (std::size_t at = 0; kinds && at <= kinds->size();) {
+      auto const end = std::min(kinds->find(',', at), kinds->size());
+      auto const first = std::min(kinds->find_first_not_of(' ', at), end);
+      auto const last = kinds->find_last_not_of(' ', end - 1) + 1;
+      chosen.push_back(first < end ? kinds->substr(first, last - first) : std::string());
+      at = end + 1;
+    }
+    return chosen;
+  }
+
   [[nodiscard]] milliseconds time_to_live() const { return ttl ? *ttl : usual_ttl(); }
 
   [[nodiscard]] TaskWork work() const {
     TaskWork work;
     work.command = command;
-    work.places = concurrency.value_or(most_at_a_time);
+    work.environment = store.environment();
+    work.places = concurrency.value_or(usually_at_a_time);
     work.grace = grace.value_or(std::min(milliseconds(5'000), time_to_live() / 6));
     work.patience = patience.value_or(milliseconds(10'000));
     work.again_after = again_after.value_or(milliseconds(5'000));
@@ -113,30 +160,27 @@ struct WorkOptions {
 void handle_all(Worker& worker, WorkOptions const& options, WorkJobs& jobs) {
   auto const handler = [&jobs](Job& job) { jobs.attempt(job); };
   if (!options.kinds) return worker.handle_others(handler);
-  auto const& kinds = *options.kinds;
-  for (std::size_t at = 0; at <= kinds.size();) {
-    auto const end = std::min(kinds.find(',', at), kinds.size());
-    worker.handle(kinds.substr(at, end - at), handler);
-    at = end + 1;
-  }
+  for (auto const& kind : options.chosen_kinds()) worker.handle(kind, handler);
 }
 
 int do_tasks(CommandLine& line, WorkOptions const& options) {
   auto work = options.work();
+  work.open_files = raise_open_files();
+  check_open_files(work.places);
   Watchdog watchdog(work.places);  // before there are threads and open files
   std::optional<BlockedSignals> blocked;
   std::optional<Interruptible> clean_up;  // both before the store, whose closing they outlive
   auto holt = options.store.open();
   blocked.emplace(ending_signals());
   auto worker = holt.worker(options.worker());
-  line.doing = "run " + in_quotes(options.command.front());
   int status = 0;
   {
     WorkJobs jobs(watchdog, std::move(work), blocked->before());
     handle_all(worker, options, jobs);
+    line.doing = "run " + in_quotes(options.command.front());
     worker.on_late([](LateFinish const& late) {
       talk_of_trouble("task " + late.id.text() +
-                      " ended too late: it was given to another, and this end does not count");
+                      " ended too late: its claim had ended, so this end does not count");
     });
     status = jobs.run(worker);
   }
@@ -148,8 +192,12 @@ int work(CommandLine& line) {
   WorkOptions options;
   options.declare(line);
   if (!line.parse()) return number(ExitCode::ok);
+  if (!options.concurrency) options.concurrency = usual_concurrency();
   options.check();
   line.doing = "work on queue " + in_quotes(*options.queue);
+  if (auto const missing = look_up_program(options.command.front()); missing != 0) {
+    return refuse_to_start(options.command.front(), missing);
+  }
   return do_tasks(line, options);
 }
 
@@ -165,9 +213,9 @@ constinit Command const work_command{
         "  holt work --queue video --ttl 1m --patience 30m -- ./encode.sh\n",
     .details =
         "The command reads the task's payload from its standard input, and finds HOLT_TASK_ID,\n"
-        "_QUEUE, _KIND, _PRIORITY, _ATTEMPT, _MAX_ATTEMPTS, _METADATA and _DEADLINE (in seconds\n"
-        "since 1970, empty without a timeout) in its environment, and HOLT_FENCE, a number above\n"
-        "that of every attempt before: a resource that refuses lower ones is safe.\n"
+        "_QUEUE, _KIND, _PRIORITY, _ATTEMPT, _MAX_ATTEMPTS, _METADATA and _DEADLINE (in whole\n"
+        "seconds since 1970, empty without a timeout) in its environment, and HOLT_FENCE,\n"
+        "a number above that of every attempt before: a resource that refuses lower ones is safe.\n"
         "\n"
         "Exit code 0 completes the task, with standard output as its result (1 MiB at most).\n"
         "65: it is dead at once, for trying again cannot help. 75: it is tried again at no cost,\n"
@@ -178,9 +226,18 @@ constinit Command const work_command{
         "No shell is involved, and each command is a process group of its own. It gets TERM, and\n"
         "KILL before anybody else can have the task: when the claim cannot be renewed, when the\n"
         "task is cancelled or takes longer than its timeout; a watchdog process does the same\n"
-        "when holt itself is stopped or killed. INT and TERM claim nothing more, let commands go\n"
-        "on for --patience, end the others at no cost to their tasks, and end it; a second one\n"
-        "kills them.\n",
+        "when holt itself is stopped or killed. The exit code of a command that was ended does\n"
+        "not count.\n"
+        "\n"
+        "INT, TERM, HUP and QUIT claim nothing more, let commands go on for --patience, end the\n"
+        "others at no cost to their tasks, and end it; a second INT, TERM or QUIT kills them:\n"
+        "exit code 130, 143 or 131. A passing reason for which a command cannot be started costs\n"
+        "its task nothing.\n"
+        "\n"
+        "Without --concurrency, --ttl and --poll, and their variables HOLT_WORK_CONCURRENCY, _TTL\n"
+        "and _POLL, those of programs with workers are heeded: HOLT_QUEUE_WORKERS,\n"
+        "HOLT_QUEUE_LOCK_DURATION and HOLT_QUEUE_POLL_INTERVAL. With --store and --instance the\n"
+        "command finds HOLT_STORE and HOLT_INSTANCE in its environment.\n",
     .run = &work,
     .runs_child = true,
     .runs_many = true,

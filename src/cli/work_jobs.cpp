@@ -12,8 +12,10 @@
 
 #include <sys/eventfd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <exception>
+#include <iterator>
 #include <stdexcept>
 #include <stop_token>
 #include <string>
@@ -33,13 +35,16 @@ constexpr int try_again = 75;
 /// What stopping may take beside patience and grace: what was not started is given back meanwhile.
 constexpr auto time_to_hand_in = 5s;
 
+constexpr char const* told_to_stop = "holt work was told to stop";
+
 std::string title_of(Task const& task) { return "task " + task.id.text(); }
 
-/// The end of an attempt by its timeout, in seconds since 1970; empty: it has none.
+/// The end of an attempt by its timeout, in whole seconds since 1970; empty: it has none. Rounded
+/// up: a shell cannot count fractions, and a short timeout would else be over before it began.
 std::string deadline_of(Task const& task) {
   if (task.timeout == milliseconds(0)) return {};
   auto const end = std::chrono::system_clock::now() + task.timeout;
-  return std::to_string(std::chrono::system_clock::to_time_t(end));
+  return std::to_string(std::chrono::ceil<std::chrono::seconds>(end.time_since_epoch()).count());
 }
 
 std::vector<std::string> environment_of(Job const& job) {
@@ -74,6 +79,8 @@ struct WorkJobs::Attempt {
   TaskStreams streams;
   Instant started = BootClock::now();
   CommandExit exit;         ///< valid when the command is gone
+  std::string not_started;  ///< why there was none; empty: there was one
+  milliseconds pause{};     ///< how long the task should wait then
   bool at_no_cost = false;  ///< it is none of the task's fault
 };
 
@@ -93,7 +100,7 @@ class WorkJobs::TaskErrand final : public Errand {
   void finish(CommandExit const& exit) override {
     auto const text = exit.text();
     if (!text.empty()) talk_of_trouble(title_of(attempt_->job.task()) + ' ' + text);
-    attempt_->at_no_cost = exit.ended && jobs_.patience_ends_ == Instant::min();
+    attempt_->at_no_cost = jobs_.is_of_stopping(exit);
     attempt_->end(exit);
   }
 
@@ -116,7 +123,7 @@ WorkJobs::~WorkJobs() {
 /// Nothing of this object is touched once the command runs: whoever hangs in passing on what the
 /// command says, where nobody reads it, is left behind when stopping gives up.
 void WorkJobs::attempt(Job& job) {
-  auto const attempt = std::make_shared<Attempt>(job);
+  auto const attempt = prepare(job);
   auto const again_after = work_.again_after;
   {
     std::scoped_lock const lock(mutex_);
@@ -125,19 +132,39 @@ void WorkJobs::attempt(Job& job) {
     ::eventfd_write(errands_.wake(), 1);
   }
   attempt->streams.read_all();
+  if (!attempt->not_started.empty()) throw TryAgain(attempt->not_started, attempt->pause);
   auto const& exit = attempt->exit;
   auto& result = attempt->streams.result();
-  if (exit.code == 0 && result.size() <= task_limits::result_bytes) {
-    return job.result(std::move(result));
-  }
+  bool const done = exit.code == 0 && !exit.ended;
+  if (done && result.size() <= task_limits::result_bytes) return job.result(std::move(result));
   auto complaint = attempt->streams.complaint();
-  if (exit.code == 0) complaint = "its output is above 1 MiB, which is the most a result may have";
+  if (done) complaint = "its output is above 1 MiB, which is the most a result may have";
   auto error = exit.text();
   if (!complaint.empty()) error += (error.empty() ? "" : ": ") + complaint;
   if (attempt->at_no_cost) throw TryAgain(error, milliseconds(0));
+  if (exit.ended) throw std::runtime_error(error);
   if (exit.code == try_again) throw TryAgain(error, again_after);
   if (exit.code == wrong_data) throw RejectTask(error);
   throw std::runtime_error(error);
+}
+
+/// What it takes may be short for now.
+std::shared_ptr<WorkJobs::Attempt> WorkJobs::prepare(Job& job) {
+  try {
+    return std::make_shared<Attempt>(job);
+  } catch (std::system_error const& error) {
+    throw TryAgain(error.what(), set_back(job.task(), error.what()));
+  }
+}
+
+/// Answers how long the task should wait. Any thread.
+milliseconds WorkJobs::set_back(Task const& task, std::string const& why) {
+  std::scoped_lock const lock(mutex_);
+  auto const failure = start_pause_.failed(BootClock::now());
+  if (failure.is_news) {
+    talk_of_trouble(title_of(task) + ": " + why + "; such tasks go back, at no cost to them");
+  }
+  return failure.pause;
 }
 
 // The main thread.
@@ -169,39 +196,52 @@ void WorkJobs::start_all() {
 }
 
 void WorkJobs::start(std::shared_ptr<Attempt> const& attempt) {
-  auto const refuse = [&](std::string why) {
-    attempt->at_no_cost = true;
-    attempt->end({.code = -1, .ended = true, .why = std::move(why)});
-  };
-  if (stopping_) return refuse("the worker was stopped");
   ErrandCommand command;
   command.words = work_.command;
   command.environment = environment_of(attempt->job);
+  std::ranges::copy(work_.environment, std::back_inserter(command.environment));
   command.input = attempt->streams.input();
   command.output = attempt->streams.output();
   command.errors = attempt->streams.errors();
-  auto const error = errands_.start(std::make_unique<TaskErrand>(*this, attempt), command);
-  if (error == 0) return;
-  not_started(title_of(attempt->job.task()), error);
-  refuse("cannot run the command: " + std::system_category().message(error));
+  command.open_files = work_.open_files;
+  auto const error =
+      stopping_ ? ECANCELED : errands_.start(std::make_unique<TaskErrand>(*this, attempt), command);
+  if (error != 0) return not_started(*attempt, error);
+  std::scoped_lock const lock(mutex_);
+  start_pause_.succeeded();
 }
 
 /// Who cannot run the command at all is no use to the tasks: others are to have them.
-void WorkJobs::not_started(std::string const& title, int error) {
-  if (error == ETIME || stopping_) return;
-  if (is_passing(error)) {
-    talk_of_trouble(title + ": cannot run the command: " + std::system_category().message(error));
-    return;
+void WorkJobs::not_started(Attempt& attempt, int error) {
+  attempt.not_started = "cannot run the command: " + std::system_category().message(error);
+  if (stopping_) {
+    attempt.not_started = "the worker was stopped";
+  } else if (is_passing(error)) {
+    attempt.pause = set_back(attempt.job.task(), attempt.not_started);
+  } else if (error != ETIME) {
+    status_ = refuse_to_start(work_.command.front(), error);
+    stop();
   }
-  status_ = refuse_to_start(work_.command.front(), error);
-  stop();
+  attempt.streams.command_is_gone();
 }
 
 void WorkJobs::handle(int signal) {
-  if (!stopping_) return stop();
+  if (!stopping_) {
+    stop_signal_ = signal;
+    say_what_we_wait_for();
+    return stop();
+  }
   if (signal == SIGHUP) return;
   errands_.kill_all();
   end_by_signal(signal);
+}
+
+void WorkJobs::say_what_we_wait_for() const {
+  auto const count = errands_.count();
+  if (count == 0) return;
+  auto const commands = count == 1 ? "the command" : std::to_string(count) + " commands";
+  talk("waiting " + format_duration(work_.patience) + " at most for " + commands +
+       "; once more to kill " + (count == 1 ? "it" : "them"));
 }
 
 /// The worker waits for the commands, longer than they get.
@@ -222,7 +262,13 @@ void WorkJobs::stop() {
 void WorkJobs::see_to_stopping() {
   if (BootClock::now() < patience_ends_ || patience_ends_ == Instant::min()) return;
   patience_ends_ = Instant::min();
-  errands_.end_all("holt work was told to stop");
+  errands_.end_all(told_to_stop);
+}
+
+/// True also for a command that died of what stops us: whoever stops a service tells all of it.
+bool WorkJobs::is_of_stopping(CommandExit const& exit) const {
+  if (exit.ended) return exit.why == told_to_stop;
+  return stop_signal_ != 0 && (exit.signal == stop_signal_ || exit.code == 128 + stop_signal_);
 }
 
 /// Whoever still waits goes on, and nobody starts to.
@@ -230,8 +276,7 @@ void WorkJobs::close() noexcept {
   std::scoped_lock const lock(mutex_);
   closed_ = true;
   for (auto const& attempt : waiting_) {
-    attempt->at_no_cost = true;
-    attempt->exit.code = -1;
+    attempt->not_started = "the worker was stopped";
     attempt->streams.command_is_gone();
   }
   waiting_.clear();

@@ -3,11 +3,11 @@
 
 #include "client/store_setting.hpp"
 
+#include <holt/duration.hpp>
 #include <holt/error.hpp>
 
 #include <fmt/format.h>
 
-#include <array>
 #include <charconv>
 #include <optional>
 #include <string>
@@ -27,20 +27,6 @@ std::optional<std::pair<std::uint32_t, std::string_view>> number_of(std::string_
   return std::pair(value, std::string_view(rest, text.data() + text.size()));
 }
 
-std::optional<milliseconds> duration_of(std::string_view text) {
-  constexpr auto units =
-      std::to_array<std::pair<std::string_view, milliseconds>>({{"ms", milliseconds(1)},
-                                                                {"s", std::chrono::seconds(1)},
-                                                                {"m", std::chrono::minutes(1)},
-                                                                {"h", std::chrono::hours(1)}});
-  auto const number = number_of(text);
-  if (!number) return std::nullopt;
-  for (auto const& [unit, length] : units) {
-    if (number->second == unit) return number->first * length;
-  }
-  return std::nullopt;
-}
-
 struct Span {
   char const* variable;
   char const* what;
@@ -58,10 +44,11 @@ milliseconds span(Span const& rule, milliseconds given) {
   }
   auto const set = first_of({}, rule.variable, {});
   if (set.empty()) return rule.usual;
-  auto const value = duration_of(set);
-  if (value && *value >= rule.least && *value <= rule.most) return *value;
-  throw InvalidArgument(fmt::format("{}={} is not possible: use {}, as in 500ms, 10s, 5m or 1h",
-                                    rule.variable, set, rule.range));
+  auto const value = parse_duration(set);
+  if (!value) throw InvalidArgument(fmt::format("{}={} {}", rule.variable, set, value.error()));
+  if (*value >= rule.least && *value <= rule.most) return *value;
+  throw InvalidArgument(
+      fmt::format("{}={} is out of range: use {}", rule.variable, set, rule.range));
 }
 
 }  // namespace

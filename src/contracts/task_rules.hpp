@@ -47,6 +47,10 @@ inline void span(std::string_view what, Nanos value) {
 }
 
 inline void name(std::string_view what, std::string const& text, std::size_t most) {
+  if (text.empty()) {
+    throw InvalidArgument(std::string(what) + " is empty: use 1 to " + std::to_string(most) +
+                          " bytes");
+  }
   at_most(what, text.size(), most);
   auto const parsed = Name::parse(text);
   if (!parsed) throw InvalidArgument(std::string(what) + ": " + parsed.error());

@@ -182,8 +182,11 @@ void TaskWorker::settle_ends(Exchange const& done) {
     auto const& end = done.ends[i];
     if (done.answer->finishes.at(i) || end.outcome == TaskOutcome::untouched) continue;
     auto const& claim = end.held->claim();
-    report(LogLevel::warn, "late", claim.owner(), claim.fence(), end.held->task().id.text());
-    late_({end.held->task().id, claim.fence()});
+    auto const& id = end.held->task().id;
+    report(LogLevel::warn, "late", claim.owner(), claim.fence(),
+           "task " + std::to_string(id.number()) +
+               ": its claim had ended, so this end does not count");
+    late_({id, claim.fence()});
   }
 }
 

@@ -72,7 +72,12 @@ class SqliteTest(Tasks, QueueCase):
             ([*add, "--max-attempts", "0"], "--max-attempts 0 is not possible"),
             ([*add, "--payload", "@" + str(self.folder / "none")], "No such file"),
             (["add", "jobs"], "--kind is missing"),
-            (["add", "jobs", "--kind", ""], "kind"),
+            ([*add, "--priority", "-1"], '"-1" is negative'),
+            ([*add, "--priority", "9" * 30], "is too large"),
+            ([*add, "--unique", ""], "--unique is empty"),
+            ([*add, "--unique", "k", "--unique-for", "0s"], "--unique-for 0s is no period"),
+            (["list", "jobs", "--limit", "0"], "--limit 0 would list nothing"),
+            (["add", "jobs", "--kind", ""], "a kind is empty: use 1 to 128 bytes"),
             (["add", "no queue", "--kind", "any"], "queue"),
             (["show", "jobs"], "is no id of a task"),
             ([*add, "--unique-for", "1h"], "--unique KEY"),
@@ -92,6 +97,9 @@ class SqliteTest(Tasks, QueueCase):
         file.write_bytes(b"x" * (1024 * 1024 + 1))
         self.assertIn("above 1 MiB",
                       self.refused(2, "add", "jobs", "--kind", "any", "--payload", f"@{file}"))
+
+    def test_a_payload_may_begin_with_an_at(self):
+        self.assertEqual(self.task(self.add("@@ada"))["payload"], "@ada")
 
     def test_a_line_that_is_too_long_is_named(self):
         done = self.check(2, "queue", "add", "jobs", "--kind", "any", "--payload", "-",

@@ -3,16 +3,23 @@
 store."""
 
 import base64
+import os
+import pathlib
+import resource
+import shutil
 import signal
+import time
 import unittest
 
-from holt_case import is_alive
+from holt_case import BINARY, SANITIZED, is_alive
 from queue_case import QueueCase
 from servers import Postgres, Redis
 
 FAST = ["--ttl", "1s", "--backoff", "1ms", "--again-after", "1ms"]
 # Says who it is, and stays. $$ is the group's number as well.
 STAY = "echo $$ >>{folder}/pids; sleep 600"
+# Calls itself done when it is told to end, as many programs do that clean up.
+CONTENT = "trap 'echo partial; exit 0' TERM; echo $$ >>{folder}/pids; sleep 600 & wait"
 
 
 class Works:
@@ -31,6 +38,18 @@ class Works:
 
     def stay(self, *options, **more):
         return self.shell_worker(STAY.format(folder=self.folder), *FAST, *options, **more)
+
+    def content(self, *options):
+        return self.shell_worker(CONTENT.format(folder=self.folder), *FAST, *options)
+
+    def wait_for_line(self, worker, what: str) -> str:
+        """What it says up to the line with this text."""
+        said = ""
+        for line in worker.stderr:
+            said += line
+            if what in line:
+                return said
+        self.fail(said)
 
     def end(self, worker, how: int = signal.SIGTERM) -> str:
         worker.send_signal(how)
@@ -79,6 +98,18 @@ class Works:
         self.assertFalse(is_alive(pid))
         self.assertIn(f"task {task} was ended: it was cancelled", self.end(worker))
 
+    def test_a_command_that_was_ended_has_not_done_its_task(self):
+        stopped, late, cancelled = (
+            self.add(), self.add("{}", "--timeout", "400ms", "--max-attempts", "1"), self.add())
+        worker = self.content("--patience", "50ms", "--concurrency", "3")
+        self.pids(3)
+        self.assertIn("longer than 400ms", self.wait_for_state(late, "dead")["errors"][0]["error"])
+        self.check(0, "queue", "cancel", cancelled)
+        self.wait_for_state(cancelled, "cancelled")
+        self.end(worker)
+        found = self.task(stopped)
+        self.assertEqual((found["state"], found["attempt"], found["result"]), ("pending", 0, ""))
+
     def test_a_killed_worker_takes_its_commands_along_and_others_do_the_task(self):
         task = self.add()
         first = self.stay()
@@ -102,6 +133,8 @@ class Works:
         self.assertEqual(found["result"], "gone\n")
         first.send_signal(signal.SIGCONT)
         self.end(second)
+        said = self.wait_for_line(first, "its claim had ended, so this end does not count")
+        self.assertRegex(said, rf"late .*reason=\"task {task[5:]}: |task {task} ended too late: ")
         self.end(first)
         self.assertEqual(self.task(task)["result"], "gone\n")
 
@@ -135,11 +168,48 @@ class SqliteTest(Works, QueueCase):
     def test_only_kinds_that_were_asked_for(self):
         other = self.add(kind="other")
         tasks = [self.add(kind=kind) for kind in ("one", "two")]
-        worker = self.shell_worker("exit 0", "--kind", "one,two")
+        worker = self.shell_worker("exit 0", "--kind", "one, two")
         for task in tasks:
             self.wait_for_state(task, "completed")
         self.end(worker)
         self.assertEqual(self.task(other)["state"], "pending")
+
+    def test_variables_that_programs_with_workers_heed_too(self):
+        self.env |= {"HOLT_QUEUE_WORKERS": "2", "HOLT_QUEUE_LOCK_DURATION": "1m30s",
+                     "HOLT_QUEUE_POLL_INTERVAL": "20ms"}
+        tasks = [self.add() for _ in range(3)]
+        worker = self.shell_worker(STAY.format(folder=self.folder), "--patience", "0s")
+        self.pids(2)
+        states = {self.task(task)["state"] for task in tasks}
+        self.assertEqual(states, {"running", "pending"})
+        left = [found["expires_in_ms"] for task in tasks
+                if (found := self.task(task))["state"] == "running"]
+        self.assertEqual(len(left), 2)
+        self.assertTrue(all(30_000 < ms <= 90_000 for ms in left), left)
+        self.end(worker)
+        for name, value in (("WORKERS", "0"), ("LOCK_DURATION", "10"), ("POLL_INTERVAL", "2h")):
+            done = self.check(125, "work", "--queue", "jobs", "--", "true",
+                              env={f"HOLT_QUEUE_{name}": value})
+            self.assertIn(f"HOLT_QUEUE_{name}={value}", done.stderr)
+        more = self.worker("true", env={"HOLT_WORK_CONCURRENCY": "3", "HOLT_QUEUE_WORKERS": "0"})
+        for task in tasks:
+            self.wait_for_state(task, "completed")
+        self.end(more)
+
+    def test_the_command_adds_to_the_same_store(self):
+        store = f"sqlite:{self.folder}/other.db"
+        self.check(0, "--store", store, "queue", "add", "--instance", "mine", "jobs", "--kind", "a")
+        worker = self.shell_worker(f'{BINARY} queue add next --kind b', "--store", store,
+                                   "--instance", "mine")
+        listed = ["queue", "list", "next", "--store", store, "--instance", "mine", "-o", "name"]
+        self.wait_for(lambda: self.check(0, *listed).stdout, "a task of the command's")
+        self.end(worker)
+
+    def test_a_deadline_does_not_lie_in_the_past(self):
+        task = self.add("{}", "--timeout", "900ms")
+        worker = self.shell_worker("echo $((HOLT_TASK_DEADLINE * 1000 - $(date +%s%3N)))")
+        self.assertGreater(int(self.wait_for_state(task, "completed")["result"]), 0)
+        self.end(worker)
 
     def test_term_lets_commands_finish(self):
         task = self.add()
@@ -150,6 +220,8 @@ class SqliteTest(Works, QueueCase):
         self.pids(1)
         waiting = self.add()
         worker.send_signal(signal.SIGTERM)
+        self.assertEqual(worker.stderr.readline(),
+                         "holt: waiting 1m at most for the command; once more to kill it\n")
         go.touch()
         self.finish(worker, 0)
         self.assertEqual(self.task(task)["result"], "fine\n")
@@ -163,6 +235,36 @@ class SqliteTest(Works, QueueCase):
         self.assertFalse(is_alive(pid))
         found = self.task(task)
         self.assertEqual((found["state"], found["attempt"]), ("pending", 0))
+
+    def test_a_command_that_ends_by_itself_while_others_are_stopped_counts(self):
+        task = self.add()
+        worker = self.content("--patience", "600s")
+        pid = self.pids(1)[0]
+        worker.send_signal(signal.SIGTERM)
+        os.killpg(pid, signal.SIGTERM)  # not ours: it may well be done
+        self.finish(worker, 0)
+        self.assertEqual(self.task(task)["result"], "partial\n")
+
+    def test_who_stops_all_of_a_service_costs_no_attempt(self):
+        task = self.add()
+        worker = self.stay("--patience", "600s")
+        pid = self.pids(1)[0]
+        worker.send_signal(signal.SIGTERM)  # systemd's order, and signals
+        os.killpg(pid, signal.SIGTERM)
+        self.finish(worker, 0)
+        found = self.task(task)
+        self.assertEqual((found["state"], found["attempt"]), ("pending", 0))
+
+    def test_the_same_signal_twice_at_once_is_one_request(self):
+        task = self.add()
+        worker = self.shell_worker(f"echo $$ >{self.folder}/pids; sleep 1; echo fine",
+                                   "--patience", "60s")
+        self.pids(1)
+        worker.send_signal(signal.SIGTERM)
+        time.sleep(0.02)  # later than the first was read, sooner than a person
+        worker.send_signal(signal.SIGTERM)
+        self.finish(worker, 0)
+        self.assertEqual(self.task(task)["result"], "fine\n")
 
     def test_a_second_signal_kills(self):
         self.add()
@@ -180,13 +282,78 @@ class SqliteTest(Works, QueueCase):
         self.assertIn("cannot run", said)
         self.assertEqual(self.task(task)["attempt"], 0)
 
+    def test_a_command_that_is_not_there_is_noticed_before_there_are_tasks(self):
+        (self.folder / "data").touch()
+        for word, code in (("no-such-command", 127), ("/no/such/command", 127),
+                           (str(self.folder / "data"), 126), (str(self.folder), 126)):
+            with self.subTest(word):
+                self.assertIn("cannot run", self.check(code, "work", "--queue", "jobs", "--",
+                                                       word).stderr)
+
+    def limited(self, soft: int, hard: int) -> dict:
+        """Options for a process that may have so many files open."""
+        return {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))}
+
+    def test_many_commands_need_no_ulimit_and_get_the_one_that_there_was(self):
+        hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        tasks = [self.add() for _ in range(100)]
+        go = self.folder / "go"
+        worker = self.shell_worker(
+            f"echo $$ >>{self.folder}/pids; until [ -e {go} ]; do sleep 0.1; done; ulimit -n",
+            "--concurrency", "100", **self.limited(256, hard))
+        self.pids(100)
+        go.touch()
+        for task in tasks:
+            self.assertEqual(self.wait_for_state(task, "completed")["result"], "256\n")
+        self.end(worker)
+
+    def test_more_commands_than_there_can_be_files_are_refused(self):
+        done = self.check(125, "work", "--queue", "jobs", "--concurrency", "300", "--", "true",
+                          **self.limited(256, 512))
+        self.assertIn("300 commands at a time need 1900 open files", done.stderr)
+        self.assertIn("Try: --concurrency 68 or less", done.stderr)
+
+    @unittest.skipIf(SANITIZED, "a sanitizer needs descriptors for every exception")
+    def test_without_descriptors_tasks_go_back_at_no_cost(self):
+        task = self.add("{}", "--max-attempts", "1")
+        other = self.add("{}", "--delay", "1s", "--max-attempts", "1")
+        worker = self.shell_worker("echo done; sleep 0.2", *FAST)
+        self.wait_for_state(task, "completed")
+        # Four are free: enough for the store, and fewer than a command takes.
+        used = {int(fd) for fd in os.listdir(f"/proc/{worker.pid}/fd")}
+        few = next(n for n in range(1000) if n - len({fd for fd in used if fd < n}) == 4)
+        limit = resource.prlimit(worker.pid, resource.RLIMIT_NOFILE)[1]
+        resource.prlimit(worker.pid, resource.RLIMIT_NOFILE, (few, limit))
+        found = self.wait_for(lambda: (found := self.task(other))["returns"] > 1 and found,
+                              "the task to go back")
+        self.assertEqual((found["attempt"], found["errors"]), (0, []))
+        resource.prlimit(worker.pid, resource.RLIMIT_NOFILE, (limit, limit))
+        self.wait_for_state(other, "completed")
+        self.assertEqual(self.end(worker).count("Too many open files"), 1)
+
+    def test_a_program_that_is_being_written_costs_no_attempt(self):
+        tool = pathlib.Path(shutil.copy("/bin/true", self.folder / "tool"))
+        task = self.add("{}", "--max-attempts", "1")
+        with tool.open("ab"):
+            worker = self.worker(str(tool), options=FAST)
+            time.sleep(1)
+            found = self.task(task)
+            self.assertIn(found["state"], ("pending", "retrying"))
+            self.assertEqual(found["attempt"], 0)
+            self.assertIn(found["returns"], range(1, 5))  # at 0, 100, 300 and 700 ms
+        self.wait_for_state(task, "completed")
+        self.assertEqual(self.end(worker).count("Text file busy"), 1)
+
     def test_mistakes(self):
         for words, complaint in [
             (["--queue", "jobs"], "the command to run is missing"),
             (["--", "true"], "--queue is missing"),
             (["--queue", "jobs", "--concurrency", "0", "--", "true"], "use 1 to 1000"),
             (["--queue", "no queue", "--", "true"], "queue"),
-            (["--queue", "jobs", "--kind", "", "--", "true"], "kind"),
+            (["--queue", "jobs", "--kind", "", "--", "true"], "has an empty kind in it"),
+            (["--queue", "jobs", "--kind", "a,,b", "--", "true"], "has an empty kind in it"),
+            (["--queue", "jobs", "--kind", ",".join(map(str, range(33))), "--", "true"],
+             'cannot work on queue "jobs": a worker handles at most 32 kinds'),
             (["--queue", "jobs", "--ttl", "10ms", "--", "true"], "ttl"),
             (["--queue", "jobs", "--grace", "5s", "--", "true"], "more than a third"),
         ]:

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <utility>
 
 namespace holt::client {
 namespace {
@@ -37,6 +38,15 @@ TEST_F(QueueSettingsTest, WhatTheProgramSaysCountsThenTheEnvironmentThenTheUsual
   EXPECT_EQ(queue_poll_interval(1h), 1h);
 }
 
+TEST_F(QueueSettingsTest, DurationsAreWrittenAsEverywhere) {
+  for (auto const& [text, wanted] : {std::pair("1d", 24h), std::pair("24h", 24h)}) {
+    ::setenv("HOLT_QUEUE_LOCK_DURATION", text, 1);
+    EXPECT_EQ(queue_lock_duration(0ms), wanted);
+  }
+  ::setenv("HOLT_QUEUE_LOCK_DURATION", "1m30s", 1);
+  EXPECT_EQ(queue_lock_duration(0ms), 90s);
+}
+
 TEST_F(QueueSettingsTest, WhatCannotBeIsRefused) {
   EXPECT_THROW((void)queue_workers(1001), InvalidArgument);
   EXPECT_THROW((void)queue_lock_duration(999ms), InvalidArgument);
@@ -45,7 +55,7 @@ TEST_F(QueueSettingsTest, WhatCannotBeIsRefused) {
     ::setenv("HOLT_QUEUE_WORKERS", wrong, 1);
     EXPECT_THROW((void)queue_workers(0), InvalidArgument) << wrong;
   }
-  for (auto const* const wrong : {"10", "0s", "25h", "s", "1 s", "99999999999s"}) {
+  for (auto const* const wrong : {"10", "0s", "25h", "s", "1 s", "99999999999s", "1.5s", "30s1m"}) {
     ::setenv("HOLT_QUEUE_LOCK_DURATION", wrong, 1);
     EXPECT_THROW((void)queue_lock_duration(0ms), InvalidArgument) << wrong;
   }
