@@ -31,7 +31,8 @@ std::string joined(Command const& command, Flag const& flag, char between) {
 std::string no_count(std::string_view value) {
   bool const negative = value.starts_with('-');
   auto const digits = value.substr(negative ? 1 : 0);
-  bool const whole = !digits.empty() && digits.find_first_not_of("0123456789") == digits.npos;
+  bool const whole =
+      !digits.empty() && digits.find_first_not_of("0123456789") == std::string_view::npos;
   if (!whole) return in_quotes(value) + " is no whole number; write it as 1000";
   return in_quotes(value) + (negative ? " is negative" : " is too large");
 }

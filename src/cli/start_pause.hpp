@@ -24,7 +24,7 @@ class StartPause {
 
   [[nodiscard]] Failure failed(Instant now) noexcept {
     if (now >= grows_at_) {
-      pause_ = pause_ == pause_.zero() ? shortest : std::min(pause_ * 2, longest);
+      pause_ = pause_.count() == 0 ? shortest : std::min(pause_ * 2, longest);
       grows_at_ = now + pause_;
     }
     bool const is_news = now >= quiet_until_;
@@ -33,7 +33,7 @@ class StartPause {
   }
 
   void succeeded() noexcept {
-    pause_ = pause_.zero();
+    pause_ = {};
     grows_at_ = Instant();
   }
 

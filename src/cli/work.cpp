@@ -37,9 +37,9 @@ using std::chrono::milliseconds;
 
 constexpr std::uint64_t most_at_a_time = 1000;
 constexpr std::uint64_t usually_at_a_time = 5;
-/// Each command's streams, and what the store, the watchdog and the user's shell may need.
+/// Each command's streams, and what the store and we ourselves may need.
 constexpr std::uint64_t files_of_a_command = 6;
-constexpr std::uint64_t other_files = 100;
+constexpr std::uint64_t other_files = 50;
 
 /// What the library takes when nothing is said here; a value that is none, it refuses.
 milliseconds usual_ttl() {
@@ -62,11 +62,12 @@ void check_open_files(std::uint64_t commands) {
   auto const most = open_files_limit();
   auto const needed = commands * files_of_a_command + other_files;
   if (needed <= most) return;
-  auto const fit = most < other_files ? 1 : (most - other_files) / files_of_a_command;
-  throw UsageError(std::to_string(commands) + " commands at a time need " + std::to_string(needed) +
-                       " open files, and no more than " + std::to_string(most) + " are allowed",
-                   "--concurrency " + std::to_string(std::max<std::uint64_t>(fit, 1)) +
-                       " or less, or raise the limit (ulimit -Hn, or LimitNOFILE of systemd)");
+  auto const fit = most < other_files ? 0 : (most - other_files) / files_of_a_command;
+  auto const fewer = "--concurrency " + std::to_string(fit) + " or less, or ";
+  throw UsageError(
+      std::to_string(commands) + " commands at a time need " + std::to_string(needed) +
+          " open files, and no more than " + std::to_string(most) + " are allowed",
+      (fit > 0 ? fewer : "") + "a higher limit (ulimit -Hn, or LimitNOFILE of systemd)");
 }
 
 struct WorkOptions {
