@@ -138,6 +138,7 @@ class TaskWorker {
   void settle_ends(Exchange const& done);
   void abandon(Exchange& failed);
   void take_back_next();
+  asio::awaitable<void> take_back(Owner next);
   void take_on(Exchange& done);
   void start_runners(std::uint32_t count);
 

@@ -22,6 +22,7 @@ constexpr std::size_t most_bytes = 8UL << 20U;
 /// An exchange without an answer is repeated as long as the store surely remembers it.
 constexpr Nanos give_up_after = TaskStore::memory / 2;
 constexpr std::chrono::milliseconds runners_again{100};
+constexpr std::chrono::seconds time_to_take_back{1};
 
 constexpr RetryOptions away{.delay = std::chrono::milliseconds(20),
                             .max_delay = std::chrono::milliseconds(1000)};
@@ -201,10 +202,25 @@ void TaskWorker::abandon(Exchange& failed) {
   }
 }
 
-/// We stop: nothing more is to be handed over to us, and what was goes back.
+/// We stop: nothing more is to be handed over to us, and what was goes back. Nobody waits for that:
+/// only tasks of this very client are handed over, and if it ends they stay with the store.
 void TaskWorker::take_back_next() {
   if (!std::exchange(hands_over_, false)) return;
-  give_back_.push_back(std::exchange(next_, Owner()));
+  nursery_.spawn(take_back(std::exchange(next_, Owner())));
+}
+
+asio::awaitable<void> TaskWorker::take_back(Owner next) {
+  Owner const owner(tools_.signals.inbox(), random_token([this] { return env_.random(); }));
+  ClaimRequest request(plan_.queue, owner, 0, plan_.ttl);
+  request.worker = plan_.worker;
+  request.give_back.push_back(std::move(next));
+  try {
+    [[maybe_unused]] Claimed const answer =
+        co_await tools_.tasks.claim(request, env_.now() + time_to_take_back);
+  } catch (EngineError const& error) {
+    // The mark ends by itself, after `poll`.
+    report(LogLevel::warn, "error", owner, {}, error.what());
+  }
 }
 
 /// New tasks are ours: they are laid out, or go back at once if we are about to stop. Two exchanges
