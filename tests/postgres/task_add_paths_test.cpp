@@ -91,10 +91,10 @@ TEST_F(PostgresTaskAdds, ThoseWhoComeTogetherAreOneRow) {
   EXPECT_EQ(server().query(rows), "1+20");
   EXPECT_EQ(numbers.back() - numbers.front(), 19U);
   // As if others drew from it all the time.
-  server().query("ALTER SEQUENCE " + schema_ + ".number INCREMENT BY 3");
+  server().query("ALTER SEQUENCE " + schema_ + ".task_number INCREMENT BY 48");
   auto const scattered = add_from(30);
   EXPECT_EQ(server().query(rows), "1+20 30+20");
-  EXPECT_EQ(scattered.back() - scattered.front(), 57U);
+  EXPECT_EQ(scattered.back() - scattered.front(), 48U + 3);
   for (std::uint64_t n = 0; n < 20; ++n) {
     AddRequest again(TaskCaller::queue, {NewTask("job", "payload")});
     again.request = RequestId("series", 30 + n);
@@ -128,10 +128,10 @@ TEST_F(PostgresTaskAdds, NumbersThatAreNotConsecutiveAreToldAndKept) {
   caller.add_tasks(1);
   drain(caller, 1);
   // As if others drew from it all the time.
-  server().query("ALTER SEQUENCE " + schema_ + ".number INCREMENT BY 3");
+  server().query("ALTER SEQUENCE " + schema_ + ".task_number INCREMENT BY 48");
   auto const numbers = numbers_of(caller.add_tasks(300, "request"));
   ASSERT_EQ(numbers.size(), 300U);
-  EXPECT_EQ(numbers.back() - numbers.front(), 299U * 3);
+  EXPECT_EQ(numbers.back() - numbers.front(), 18U * 48 + 11);
   EXPECT_EQ(numbers_of(caller.add_tasks(300, "request")), numbers);
   EXPECT_EQ(drain(caller, 1000), numbers);
 }

@@ -30,20 +30,6 @@ BEGIN
   RAISE EXCEPTION 'a unique key changes hands all the time' USING ERRCODE = '40001';
 END $$;
 
--- A task for later wakes one worker, if it is due before all others of its queue: to set its timer.
-CREATE FUNCTION "@schema@".wake_for_later(_instance text, _queue integer, _name text, _kind text,
-                                          _run_at timestamptz) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-  IF NOT EXISTS (
-    SELECT FROM "@schema@".task_lane AS l,
-      LATERAL (SELECT w.run_at FROM "@schema@".task_wait AS w WHERE w.lane = l.id
-               ORDER BY w.run_at LIMIT 1) AS first
-    WHERE l.queue = _queue AND first.run_at < _run_at) THEN
-    PERFORM "@schema@".wake_idle(_instance, _queue, _name, ARRAY[_kind], ARRAY[1::bigint],
-                                 '');
-  END IF;
-END $$;
-
 -- After an add: wakes who idles, if anybody does. Lanes are told as pairs of queue and kind.
 CREATE FUNCTION "@schema@".wake_after_add(
   _instance text, _queues integer[], _names text[], _kinds text[], _lane_of integer[],
@@ -190,8 +176,11 @@ BEGIN
     FROM unnest(_lane_queues, _lane_kinds) AS p (queue, kind);
   END LOOP;
   _base := "@schema@".base(_instance);
-  SELECT array_agg(_base + nextval('"@schema@".number')) INTO _given
-  FROM generate_series(1, cardinality(_payloads));
+  SELECT array_agg(b.number) INTO _given
+  FROM (SELECT generate_series(d.first, d.first + 15) AS number
+        FROM (SELECT _base + nextval('"@schema@".task_number') AS first
+              FROM generate_series(1, (cardinality(_payloads) + 15) / 16)) AS d
+        LIMIT cardinality(_payloads)) AS b;
   IF _series IS NOT NULL THEN PERFORM "@schema@".lock_series(_series, _repeated); END IF;
   _now := clock_timestamp();
   IF _series IS NOT NULL THEN
@@ -364,7 +353,7 @@ BEGIN
   IF _base IS NULL OR _known THEN RETURN; END IF;
   _now := clock_timestamp();
   IF cardinality(_payloads) = 1 THEN
-    _given := ARRAY[_base + nextval('"@schema@".number')];
+    _given := ARRAY[_base + nextval('"@schema@".task_number')];
     IF _idle THEN
       SELECT * INTO _hand FROM "@schema@".hand_over(
         _id, _lane, _kind, _own, _base, _given, _payloads, _now);
@@ -377,8 +366,11 @@ BEGIN
       VALUES (_given[1], _now, _lane, octet_length(_payloads[1]), 5, 0, 3, 0, false, _payloads[1]);
     END IF;
   ELSE
-    SELECT array_agg(_base + nextval('"@schema@".number')) INTO _given
-    FROM generate_series(1, cardinality(_payloads));
+    SELECT array_agg(b.number) INTO _given
+    FROM (SELECT generate_series(d.first, d.first + 15) AS number
+          FROM (SELECT _base + nextval('"@schema@".task_number') AS first
+                FROM generate_series(1, (cardinality(_payloads) + 15) / 16)) AS d
+          LIMIT cardinality(_payloads)) AS b;
     INSERT INTO "@schema@".task_ready (number, added_at, lane, size, priority, attempt,
                                        max_attempts, returns, suspect, payload)
     SELECT t.number, _now, _lane, octet_length(t.payload), 5, 0, 3, 0, false, t.payload
