@@ -355,8 +355,7 @@ BEGIN
   IF cardinality(_payloads) = 1 THEN
     _given := ARRAY[_base + nextval('"@schema@".task_number')];
     IF _idle THEN
-      SELECT * INTO _hand FROM "@schema@".hand_over(
-        _id, _lane, _kind, _own, _base, _given, _payloads, _now);
+      _hand := "@schema@".hand_over(_id, _lane, _kind, _own, _base, _given, _payloads, _now);
       handed := _hand.owner;
       fence := _hand.fence;
     END IF;
