@@ -135,7 +135,7 @@ std::uint16_t RedisCluster::port_serving(std::int64_t slot, RedisServer& asked) 
   return 0;
 }
 
-RedisServer& RedisCluster::master_of(std::int64_t slot) {
+RedisServer* RedisCluster::agreed_master_of(std::int64_t slot) {
   std::map<std::uint16_t, int> votes;
   int running = 0;
   for (auto& node : nodes_) {
@@ -144,8 +144,16 @@ RedisServer& RedisCluster::master_of(std::int64_t slot) {
     ++votes[port_serving(slot, *node)];
   }
   for (auto& node : nodes_) {
-    if (2 * votes[node->port()] > running) return *node;
+    if (2 * votes[node->port()] > running) return node.get();
   }
+  return nullptr;
+}
+
+/// After a slot was moved the nodes hear of it one after the other.
+RedisServer& RedisCluster::master_of(std::int64_t slot) {
+  RedisServer* master = nullptr;
+  bool const agreed = wait_until([&] { return (master = agreed_master_of(slot)) != nullptr; });
+  if (agreed) return *master;
   throw ServerFailed("the nodes do not agree on who serves slot " + std::to_string(slot));
 }
 

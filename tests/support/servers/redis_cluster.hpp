@@ -60,6 +60,8 @@ class RedisCluster {
  private:
   void create();
   void await_replicas();
+  /// Whom most nodes take for it; null: they do not agree.
+  [[nodiscard]] RedisServer* agreed_master_of(std::int64_t slot);
   [[nodiscard]] std::uint16_t port_serving(std::int64_t slot, RedisServer& asked) const;
 
   std::shared_ptr<TlsFiles const> tls_;  ///< null: in the clear
